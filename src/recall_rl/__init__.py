@@ -1,0 +1,30 @@
+"""recall-rl: continual reinforcement learning with replay, target normalisation and distillation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from recall_rl.runs.directory import RunDirectory as RunDirectory
+    from recall_rl.runs.train import train as train
+
+__version__ = "0.1.0"
+
+_PUBLIC = {
+    "RunDirectory": "recall_rl.runs.directory",
+    "train": "recall_rl.runs.train",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Public names are loaded on first use, so that workers start without JAX."""
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'recall_rl' has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(_PUBLIC[name]), name)
+
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return [*_PUBLIC, "__version__"]

@@ -1,0 +1,1 @@
+"""What learns: multi-head soft actor-critic as pure functions of one state."""

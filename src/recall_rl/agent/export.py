@@ -1,0 +1,36 @@
+"""The actor as NumPy arrays: what workers act with and files carry."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import jax
+import numpy as np
+
+from recall_rl.agent.config import AgentConfig
+from recall_rl.agent.networks import Layer, Layers
+from recall_rl.agent.state import AgentState
+from recall_rl.collect.policy import Actor, Dense
+from recall_rl.methods.method import Method
+
+
+@jax.jit
+def _head(heads: Layers, position: int) -> Layers:
+    return jax.tree.map(lambda x: x[position], heads)
+
+
+def _dense(layer: Layer) -> Dense:
+    # np.array copies: the state's own buffers are handed to the next update.
+    norm = layer.norm
+    extra = () if norm is None else (np.array(norm.scale), np.array(norm.offset))
+    return Dense(np.array(layer.w), np.array(layer.b), *extra)
+
+
+def actors(agent: AgentState, method: Method, config: AgentConfig, positions: Sequence[int]) -> list[Actor]:
+    """The weights that act at each of these positions; waits for the updates that make them."""
+    shared, heads = method.mask.view(agent.mask, agent.shared.params, agent.heads.params)
+    trunk = tuple(_dense(layer) for layer in shared.actor)
+    return [
+        Actor((*trunk, *(_dense(layer) for layer in _head(heads.actor, position))), config.actor.activation)
+        for position in positions
+    ]

@@ -1,0 +1,1 @@
+"""The `recall` command: one thin file a command."""

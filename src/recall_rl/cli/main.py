@@ -1,0 +1,50 @@
+"""Entry point: reads the command line, runs one command, turns failures into one sentence."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import tyro
+
+from recall_rl import __version__
+from recall_rl.cli.list import List
+from recall_rl.cli.train import Train
+from recall_rl.errors import RunError, UsageError
+
+_DESCRIPTION = """Continual reinforcement learning: learn tasks one after another and keep the old ones.
+
+  recall train --sequence probe --budget smoke     a first run, in seconds
+  recall list                                      methods, tasks, sequences, protocols and budgets
+  recall train --help                              all options of training"""
+
+Command = Annotated[Train, tyro.conf.subcommand("train")] | Annotated[List, tyro.conf.subcommand("list")]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code: 0 done, 1 the run failed, 2 wrongly asked."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if list(arguments) == ["--version"]:
+        print(f"recall-rl {__version__}")
+        return 0
+    command = tyro.cli(
+        Command,  # pyright: ignore[reportArgumentType]
+        prog="recall",
+        description=_DESCRIPTION,
+        args=arguments or ["--help"],
+        config=(tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff),
+    )
+    try:
+        return command.run()  # pyright: ignore
+    except (UsageError, RunError) as error:
+        print(f"recall: {error}", file=sys.stderr)
+        return 2 if isinstance(error, UsageError) else 1
+    except KeyboardInterrupt:
+        print("recall: stopped.", file=sys.stderr)
+        return 130
+
+
+def entry() -> None:
+    """What the installed `recall` script calls."""
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""How experience is gathered: processes that step environments and never import JAX."""

@@ -1,0 +1,1 @@
+"""How forgetting is avoided: a method is a record of five parts, each with a neutral value."""

@@ -1,0 +1,138 @@
+"""The five questions a method answers, and the neutral answer to each.
+
+The loop and the update call every part always, so no method is ever named there. A part is a record of
+pure functions; what it keeps is a subtree of AgentState, so it is saved with everything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from recall_rl.agent.config import AgentConfig
+from recall_rl.agent.networks import Layers
+from recall_rl.agent.sac import Gaussian, Transitions
+from recall_rl.agent.state import AgentState, Params
+from recall_rl.memory.memory import Memory
+from recall_rl.memory.sample import Batches
+from recall_rl.methods.draws import this_task
+from recall_rl.tasks.task import Sequence, Stage
+
+Rows = Float[Array, " rows"]
+Slots = Int[Array, " rows"]
+Critics = tuple[Layers, Layers]
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Which rows make a batch, and what memory keeps."""
+
+    batches: Callable[[Memory, Stage, AgentConfig, int, int, np.random.Generator], Batches]
+    """(memory, stage, config, updates, replay_size, rng) -> the batches of one chunk."""
+    keeps: Callable[[Stage], set[int]]
+    """Positions whose rows are still wanted once a stage begins."""
+
+
+@dataclass(frozen=True)
+class Targets:
+    """How value targets are scaled, per head."""
+
+    init: Callable[[], Any]
+    """The statistics of one head."""
+    normalise: Callable[[Any, Rows, Slots], Rows]
+    """Targets in the reward's units -> targets as the network sees them."""
+    unnormalise: Callable[[Any, Rows, Slots], Rows]
+    """The network's outputs -> values in the reward's units."""
+    adapt: Callable[[Any, Critics, Critics, Rows, Slots], tuple[Any, Critics, Critics]]
+    """(statistics, critics' heads, targets' heads, y, slot) after each update: the three, brought up to date."""
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """Which loss holds old behaviour in place."""
+
+    init: Callable[[AgentState], Any]
+    """What the anchor keeps."""
+    loss: Callable[[Any, Params, Params, Transitions, Gaussian], Float[Array, ""]]
+    """(kept, trunks, heads, batch, policy on the batch) -> what is added to the actor's loss."""
+    consolidate: Callable[[AgentState, Memory, Stage], AgentState]
+    """Take note of a stage that has just ended."""
+
+
+@dataclass(frozen=True)
+class Mask:
+    """Which weights may change, and which ones act for a task."""
+
+    init: Callable[[AgentState], Any]
+    """What the mask keeps."""
+    view: Callable[[Any, Params, Params], tuple[Params, Params]]
+    """(kept, trunks, heads) -> the weights that a forward pass uses."""
+    restrict: Callable[[Any, Params, Params], tuple[Params, Params]]
+    """(kept, updates of trunks, updates of heads) after the optimiser -> the updates that are applied."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """How a new task begins."""
+
+    candidates: Callable[[AgentState, Stage], tuple[int, ...]]
+    """Heads to be tried on the new task before training."""
+    begin: Callable[[AgentState, Stage, Mapping[int, float]], AgentState]
+    """(agent, stage, return of each candidate) -> the agent that starts the stage."""
+
+
+def _this_task() -> Draw:
+    return Draw(batches=this_task, keeps=lambda stage: set(stage.new))
+
+
+def raw() -> Targets:
+    """Targets stay in the reward's units."""
+    return Targets(
+        init=lambda: None,
+        normalise=lambda statistics, y, slot: y,
+        unnormalise=lambda statistics, q, slot: q,
+        adapt=lambda statistics, critics, targets, y, slot: (statistics, critics, targets),
+    )
+
+
+def no_anchor() -> Anchor:
+    """Nothing holds old behaviour in place."""
+    return Anchor(
+        init=lambda agent: None,
+        loss=lambda kept, shared, heads, batch, pi: jnp.zeros(()),
+        consolidate=lambda agent, memory, stage: agent,
+    )
+
+
+def open_mask() -> Mask:
+    """Every weight may change and acts for every task."""
+    return Mask(
+        init=lambda agent: None,
+        view=lambda kept, shared, heads: (shared, heads),
+        restrict=lambda kept, shared, heads: (shared, heads),
+    )
+
+
+def fresh_head() -> Start:
+    """A new task starts with its own new head, without trials."""
+    return Start(candidates=lambda agent, stage: (), begin=lambda agent, stage, returns: agent)
+
+
+@dataclass(frozen=True)
+class Method:
+    """Five answers, overrides of the agent's config, and the order in which tasks are met."""
+
+    draw: Draw = field(default_factory=_this_task)
+    targets: Targets = field(default_factory=raw)
+    anchor: Anchor = field(default_factory=no_anchor)
+    mask: Mask = field(default_factory=open_mask)
+    start: Start = field(default_factory=fresh_head)
+    agent: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Overrides of the agent's config, by path within it."""
+    curriculum: Callable[[Sequence], Sequence] = field(default=lambda sequence: sequence)
+    """In which stages the tasks are met."""

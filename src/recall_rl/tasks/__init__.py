@@ -1,0 +1,1 @@
+"""What is learnt: tasks, the stages they are met in, and the protocols they are measured under."""

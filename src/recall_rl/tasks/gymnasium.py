@@ -1,0 +1,90 @@
+"""Any Gymnasium environment with box observations and actions as a task."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from recall_rl.errors import UsageError
+from recall_rl.tasks.environment import Action, Observation, Step
+from recall_rl.tasks.task import Task
+
+PREFIX = "gym:"
+
+
+def gymnasium_task(identity: str, horizon: int | None = None, **options: Any) -> Task:
+    """The Gymnasium environment `identity` (as in `gymnasium.make`) as a task named `gym:identity`."""
+    return Task(
+        PREFIX + identity,
+        "recall_rl.tasks.gymnasium:Gymnasium",
+        {"identity": identity, "horizon": horizon, **options},
+    )
+
+
+def _box(space: Any, what: str, identity: str) -> Any:
+    from gymnasium.spaces import Box
+
+    if not isinstance(space, Box):
+        raise UsageError(
+            f"The {what} space of {identity} is {space}; recall-rl learns on Box spaces only. "
+            "Wrap the environment so that it has one."
+        )
+    return space
+
+
+class Gymnasium:
+    """A Gymnasium environment with actions scaled from [-1, 1] to its bounds and observations flattened."""
+
+    def __init__(self, identity: str, horizon: int | None = None, **options: Any):
+        import gymnasium
+
+        try:
+            env: Any = gymnasium.make(identity, **options)
+        except (gymnasium.error.Error, ModuleNotFoundError) as error:
+            raise UsageError(f"Gymnasium cannot make {identity!r}: {error}") from error
+        observations = _box(env.observation_space, "observation", identity)
+        actions = _box(env.action_space, "action", identity)
+        if not (np.isfinite(actions.low).all() and np.isfinite(actions.high).all()):
+            raise UsageError(
+                f"The action space of {identity} has infinite bounds, so [-1, 1] cannot be scaled to it. "
+                "Wrap the environment with gymnasium.wrappers.RescaleAction or set finite bounds."
+            )
+        self.env = env
+        self.horizon = horizon
+        self.observation_size = int(np.prod(observations.shape))
+        self.action_size = int(np.prod(actions.shape))
+        self._shape, self._dtype = actions.shape, actions.dtype
+        self._low, self._high = actions.low, actions.high
+        self._middle = (actions.high.astype(np.float64) + actions.low) / 2
+        self._half = (actions.high.astype(np.float64) - actions.low) / 2
+        self._t = 0
+
+    def _observe(self, observation: Any) -> Observation:
+        return np.array(observation, dtype=np.float32).reshape(-1)
+
+    def reset(self, seed: int) -> Observation:
+        """Begin the episode of this seed."""
+        observation, _ = self.env.reset(seed=seed)
+        self._t = 0
+        return self._observe(observation)
+
+    def step(self, action: Action) -> Step:
+        """Take one action in [-1, 1]; `info["success"]`, where there is one, says whether the goal is reached."""
+        scaled = self._middle + self._half * action.reshape(self._shape)
+        # Rounding may leave the box by one unit in the last place, which some environments refuse.
+        sent = np.clip(scaled.astype(self._dtype), self._low, self._high)
+        observation, reward, terminated, truncated, info = self.env.step(sent)
+        self._t += 1
+        late = self.horizon is not None and self._t >= self.horizon
+        return Step(
+            self._observe(observation),
+            float(reward),
+            bool(terminated),
+            bool(truncated) or late,
+            bool(info.get("success", False)),
+        )
+
+    def close(self) -> None:
+        """Close the environment."""
+        self.env.close()

@@ -1,0 +1,91 @@
+"""Evaluation of all tasks met so far, on a snapshot, beside training."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Many
+from dataclasses import dataclass
+
+from recall_rl.collect.episode import Address, Purpose
+from recall_rl.collect.play import Episode
+from recall_rl.collect.policy import Actor
+from recall_rl.collect.worker import Job, Play, Worker
+from recall_rl.tasks.protocol import Protocol
+from recall_rl.tasks.task import Sequence
+
+
+@dataclass(frozen=True)
+class TaskScore:
+    """How the policy did on one task."""
+
+    position: int
+    task: str
+    success: float
+    """Share of episodes that succeeded at any step."""
+    total: float
+    """Mean return."""
+    length: float
+    """Mean number of steps."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How the policy did, after `step` steps of the run, on each task met so far."""
+
+    step: int
+    scores: tuple[TaskScore, ...]
+    average: float
+    """P(t) of the paper: mean success over all tasks of the sequence, those not yet met counting 0."""
+
+
+def _score(position: int, task: str, episodes: list[Episode]) -> TaskScore:
+    n = len(episodes)
+    return TaskScore(
+        position,
+        task,
+        sum(e.success for e in episodes) / n,
+        sum(e.total for e in episodes) / n,
+        sum(e.length for e in episodes) / n,
+    )
+
+
+class Evaluator:
+    """At most one evaluation at a time, spread over workers whose number changes nothing."""
+
+    def __init__(self, workers: Many[Worker], sequence: Sequence, protocol: Protocol, run_seed: int):
+        self._workers, self._sequence, self._protocol, self._run_seed = workers, sequence, protocol, run_seed
+        self._step: int | None = None
+        self._busy: list[Worker] = []
+
+    def begin(self, step: int, actors: Many[tuple[int, Actor]]) -> None:
+        """Start evaluating each (position, actor) as of this step."""
+        jobs = [
+            Job(
+                self._sequence.tasks[position],
+                Address(self._run_seed, Purpose.EVALUATE, step, position, number),
+                actor,
+            )
+            for position, actor in actors
+            for number in range(self._protocol.episodes)
+        ]
+        self._step, self._busy = step, []
+        for k, worker in enumerate(self._workers):
+            share = tuple(jobs[k :: len(self._workers)])
+            if share:
+                worker.send(Play(share, self._protocol.stochastic, self._protocol.stop_at_success))
+                self._busy.append(worker)
+
+    def running(self) -> bool:
+        """Whether an evaluation was begun and not yet finished."""
+        return self._step is not None
+
+    def finish(self) -> Evaluation:
+        """Wait for the evaluation that was begun."""
+        assert self._step is not None
+        episodes: list[Episode] = [e for worker in self._busy for e in worker.receive()]
+        by_position: dict[int, list[Episode]] = {}
+        for episode in sorted(episodes, key=lambda e: (e.position, e.number)):
+            by_position.setdefault(episode.position, []).append(episode)
+        scores = tuple(_score(p, self._sequence.tasks[p].name, played) for p, played in by_position.items())
+        average = sum(score.success for score in scores) / len(self._sequence)
+        step, self._step = self._step, None
+        return Evaluation(step, scores, average)

@@ -1,0 +1,104 @@
+"""Gymnasium environments that break in the ways users' environments break."""
+
+import os
+import signal
+import time
+import warnings
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.spaces import Box, Discrete
+
+
+class Sound(gym.Env):
+    """A well-behaved environment: counts steps, ends as told."""
+
+    observation_space = Box(-np.inf, np.inf, (3,), np.float64)
+    action_space = Box(np.array([-2.0, 0.0]), np.array([4.0, 10.0]), dtype=np.float64)
+
+    def __init__(self, break_at=12, **kwargs):
+        self.break_at = break_at
+
+    def reset(self, seed=None, options=None):
+        super().reset(seed=seed)
+        self.t = 0
+        self.start = self.np_random.uniform()
+        return self.observe(), {}
+
+    def observe(self):
+        return np.array([self.start, self.t, 0.0])
+
+    def step(self, action):
+        self.t += 1
+        self.last_action = action
+        if self.t == self.break_at:
+            return self.broken()
+        return self.observe(), 1.0, False, False, {}
+
+    def broken(self):
+        return self.observe(), 1.0, True, False, {}
+
+
+class NanReward(Sound):
+    def broken(self):
+        return self.observe(), float("nan"), False, False, {}
+
+
+class InfObservation(Sound):
+    def broken(self):
+        return np.array([np.inf, 0.0, 0.0]), 0.0, False, False, {}
+
+
+class WrongShape(Sound):
+    def broken(self):
+        return np.zeros(5), 0.0, False, False, {}
+
+
+class Raises(Sound):
+    def broken(self):
+        raise ValueError("the gripper is on fire")
+
+
+class Hangs(Sound):
+    def broken(self):
+        time.sleep(3600)
+
+
+class Dies(Sound):
+    def broken(self):
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+
+class CannotBeMade(Sound):
+    def __init__(self):
+        raise RuntimeError("no licence for the simulator")
+
+
+class DiscreteActions(Sound):
+    action_space = Discrete(3)
+
+
+class Unbounded(Sound):
+    action_space = Box(-np.inf, np.inf, (2,))
+
+
+class Unseeded(Sound):
+    def reset(self, seed=None, options=None):
+        super().reset(seed=seed)
+        self.start = time.perf_counter()
+        return self.observe(), {}
+
+
+class Slow(Sound):
+    """Longer for one chunk than the patience of the test, but never for one step."""
+
+    def step(self, action):
+        time.sleep(0.2)
+        return super().step(action)
+
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    for kind in list(globals().values()):
+        if isinstance(kind, type) and issubclass(kind, gym.Env) and kind is not gym.Env:
+            gym.register(f"{kind.__name__}-v0", entry_point=kind, max_episode_steps=40, disable_env_checker=True)

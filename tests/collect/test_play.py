@@ -1,0 +1,77 @@
+import numpy as np
+
+from recall_rl.collect.collector import Collector
+from recall_rl.collect.episode import Address, Dice, Purpose, uniform
+from recall_rl.collect.play import Lane, Player
+from recall_rl.collect.row import Row
+from recall_rl.collect.worker import InlineWorker, ProcessWorker
+from recall_rl.tasks.probes import Constant, Reach
+from recall_rl.tasks.task import Task
+
+TASK = Task("reach", "recall_rl.tasks.probes:Reach", {})
+
+
+def test_a_row_holds_each_number_once():
+    row = Row(3, 2)
+    places = [*range(10)][row.observation], [*range(10)][row.action], [*range(10)][row.next_observation]
+    assert sorted([*places[0], *places[1], row.reward, row.terminated, *places[2]]) == list(range(row.width))
+
+
+def test_rows_follow_one_another_and_ends_are_marked():
+    row = Row(2, 1)
+    for terminates in (True, False):
+        lane = Lane(Player("c", Constant(reward=3.0, length=4, terminates=terminates, clock=True)), 0, 0, 0, 1)
+        rows, ended = lane.collect(10, None, lambda: None)
+        assert [e.length for e in ended] == [4, 4]
+        assert [e.number for e in ended] == [0, 1]
+        assert [e.total for e in ended] == [12.0, 12.0]
+        np.testing.assert_array_equal(rows[:, row.reward], 3.0)
+        marked = [3, 7] if terminates else []
+        np.testing.assert_array_equal(np.flatnonzero(rows[:, row.terminated]), marked)
+        time, then = rows[:, row.observation][:, 1], rows[:, row.next_observation][:, 1]
+        np.testing.assert_allclose(then - time, 0.25, err_msg="the final observation is the episode's own")
+
+
+def test_collecting_in_pieces_is_collecting_at_once():
+    def lane():
+        return Lane(Player("r", Reach()), 5, 2, 0, 1)
+
+    whole, _ = lane().collect(90, None, lambda: None)
+    pieces = lane()
+    parts = [pieces.collect(n, None, lambda: None)[0] for n in (1, 19, 20, 50)]
+    assert whole.tobytes() == np.concatenate(parts).tobytes()
+
+
+def test_uniform_actions_are_uniform():
+    dice = Dice(Address(0, Purpose.TRAIN, 0, 0, 0), 1000)
+    actions = np.sort(np.concatenate([uniform(dice.noise()) for _ in range(20)]))
+    assert np.abs(actions - np.linspace(-1, 1, len(actions))).max() < 0.02
+
+
+def gather(workers, lanes, chunks=4):
+    collector = Collector(workers, run_seed=3, lanes=lanes)
+    out = []
+    for _ in range(chunks):
+        collector.begin([(0, TASK, 48, None)])
+        (chunk,) = collector.finish()
+        out.append((chunk.rows.tobytes(), chunk.ended))
+    return out
+
+
+def test_the_number_and_kind_of_workers_changes_nothing():
+    workers = [ProcessWorker(patience=30) for _ in range(2)]
+    try:
+        expected = gather([InlineWorker()], lanes=4)
+        assert gather(workers, lanes=4) == expected
+        assert gather([InlineWorker() for _ in range(3)], lanes=4) == expected
+        assert gather([InlineWorker()], lanes=2) != expected, "the number of lanes does"
+    finally:
+        for worker in workers:
+            worker.close()
+
+
+def test_lanes_share_out_the_episode_numbers():
+    collector = Collector([InlineWorker()], run_seed=3, lanes=2)
+    collector.begin([(0, TASK, 120, None)])
+    (chunk,) = collector.finish()
+    assert sorted(e.number for e in chunk.ended) == [0, 1, 2, 3, 4, 5]

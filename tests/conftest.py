@@ -1,0 +1,22 @@
+"""Shared by all tests: one JAX thread, and no rank promotion by accident."""
+
+import os
+import sys
+from pathlib import Path
+
+os.environ["NPROC"] = "1"
+# Tests compile often and compute little.
+os.environ["XLA_FLAGS"] = "--xla_backend_optimization_level=0"
+# Workers find the broken environments of `broken_envs.py` here, as a user's own module.
+sys.path.insert(0, str(Path(__file__).parent))
+
+
+def pytest_configure(config):
+    """Compile each program once in a test run."""
+    import tempfile
+
+    import jax
+
+    jax.config.update("jax_compilation_cache_dir", tempfile.mkdtemp(prefix="recall-tests-"))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
+    jax.config.update("jax_numpy_rank_promotion", "raise")
