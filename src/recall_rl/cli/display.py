@@ -20,7 +20,6 @@ from recall_rl.runs.directory import RunDirectory
 from recall_rl.tasks.sequences import task_names
 
 if TYPE_CHECKING:
-    from recall_rl.training.evaluate import Evaluation
     from recall_rl.training.loop import Progress, Report
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
@@ -49,7 +48,6 @@ class View:
     step: int = 0
     steps: int = 0
     stage: int = 0
-    history: dict[int, list[Evaluation]] = field(default_factory=dict)  # pyright: ignore
     success: dict[int, list[float]] = field(default_factory=dict[int, list[float]])
     total: dict[int, float] = field(default_factory=dict[int, float])
     average: float | None = None
@@ -142,10 +140,10 @@ def _visible(tasks: int, stage: int, most: int = 12) -> tuple[int, int]:
     return first, min(tasks, most)
 
 
-def _line(view: View) -> str:
-    scores = "  ".join(f"{view.tasks[p]} {seen[-1]:.2f}" for p, seen in view.success.items())
+def _line(view: View, step: int) -> str:
+    scores = ", ".join(f"{view.tasks[p]} {seen[-1]:.2f}" for p, seen in view.success.items())
     average = 0.0 if view.average is None else view.average
-    return f"{view.step:>9,} of {view.steps:,} steps  {view.pace()}  average {average:.2f}  {scores}"
+    return f"{step:>9,} of {view.steps:,} steps: average {average:.2f}, {scores} ({view.pace()})"
 
 
 def watch(config: Config, directory: RunDirectory, progress: Iterable[Progress]) -> None:
@@ -162,7 +160,7 @@ def watch(config: Config, directory: RunDirectory, progress: Iterable[Progress])
         for item in progress:
             view.see(item)
             if item.evaluation is not None:
-                print(_line(view), flush=True)
+                print(_line(view, item.evaluation.step), flush=True)
     console.print(
         f"Done in {duration(time.monotonic() - view.began)}. Everything is in {directory.path}", highlight=False
     )

@@ -1,0 +1,208 @@
+"""A run's config: resolved from a budget, a method, a file and single settings; itself a valid file."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+
+from recall_rl.agent.config import AgentConfig
+from recall_rl.errors import UsageError, unknown
+from recall_rl.tasks.protocol import Protocol, honest_name, protocol
+from recall_rl.tasks.sequences import natural_protocol
+from recall_rl.tasks.sequences import sequence as find_sequence
+from recall_rl.training.config import Budget, TrainingConfig, budget
+from recall_rl.training.team import MachineConfig
+
+RESULTS_VERSION = 1
+"""Rises with any change that alters numbers; results of different versions are not compared."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """Everything that determines a run, and how its work is spread over the machine."""
+
+    method: str
+    """A name of `recall list methods`."""
+    sequence: str
+    """A name of `recall list sequences`, or task names with commas between them."""
+    seed: int
+    """The run's seed: every random number follows from it."""
+    budget: str
+    """The budget the sizes below came from; `+changed` if any was set otherwise."""
+    protocol: Protocol
+    agent: AgentConfig
+    training: TrainingConfig
+    machine: MachineConfig = field(default_factory=MachineConfig)
+    results_version: int = RESULTS_VERSION
+    """Version of the numbers this software makes."""
+
+    def identity(self) -> str:
+        """A hash of all that determines the result; how the work is spread does not."""
+        content = {k: v for k, v in dataclasses.asdict(self).items() if k != "machine"}
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+
+    def to_json(self) -> str:
+        """The file form."""
+        return json.dumps(dataclasses.asdict(self), indent=2) + "\n"
+
+
+def read_file(path: Path) -> dict[str, Any]:
+    """The content of a JSON or TOML config file."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"The config file {path} cannot be read: {error.strerror}.") from error
+    try:
+        content: object = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+    except (tomllib.TOMLDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise UsageError(f"The config file {path} is not valid {path.suffix[1:].upper() or 'JSON'}: {error}.") from error
+    if not isinstance(content, dict):
+        raise UsageError(f"The config file {path} must hold a table of settings.")
+    return cast("dict[str, Any]", content)
+
+
+def _leaves(tree: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in tree.items():
+        if isinstance(value, Mapping):
+            yield from _leaves(cast("Mapping[str, Any]", value), f"{path}{name}.")
+        else:
+            yield path + name, value
+
+
+def _put(tree: dict[str, Any], path: str, value: Any) -> None:
+    """Set one field of a nested table; the field must exist."""
+    *groups, name = path.split(".")
+    node: Any = tree
+    for group in groups:
+        node = node.get(group) if isinstance(node, dict) else None  # pyright: ignore[reportUnknownMemberType]
+    if not isinstance(node, dict) or name not in node:
+        known = [p for p, _ in _leaves(tree)]
+        raise unknown("setting", path, known, "A run's config.json shows every setting.")
+    if isinstance(node[name], dict):
+        fields = ", ".join(f"{path}.{inner}" for inner in cast("dict[str, Any]", node[name]))
+        raise UsageError(f"{path!r} is a group of settings: {fields}.")
+    node[name] = value
+
+
+def _with_method(base: AgentConfig, overrides: Mapping[str, Any]) -> AgentConfig:
+    tree = dataclasses.asdict(base)
+    for path, value in overrides.items():
+        _put(tree, path, value)
+    return msgspec.convert(tree, AgentConfig)
+
+
+def resolve(
+    *,
+    method: str | None = None,
+    sequence: str | None = None,
+    protocol_name: str | None = None,
+    budget_name: str | None = None,
+    seed: int | None = None,
+    file: Mapping[str, Any] | None = None,
+    settings: Sequence[str] = (),
+) -> Config:
+    """The config of a run; what comes later in this list wins: budget, method, file, named options, settings."""
+    given = dict(file or {})
+    method = method or str(given.get("method", "fine-tuning"))
+    sequence = sequence or given.get("sequence")
+    if not isinstance(sequence, str):
+        raise UsageError("Say what to learn: --sequence NAME or --sequence task,task,… (`recall list sequences`).")
+    chosen = (budget_name or str(given.get("budget", "laptop"))).removesuffix("+changed")
+    size = budget(chosen)
+    tree = _defaults(method, sequence, size, chosen, protocol_name, given)
+    for path, value in _leaves({k: v for k, v in given.items() if k not in _TOP}):
+        if not (protocol_name and path.startswith("protocol.")):
+            _put(tree, path, value)
+    tree["seed"] = seed if seed is not None else given.get("seed", 0)
+    for setting in settings:
+        path, equals, value = setting.partition("=")
+        if not equals:
+            raise UsageError(f"--set takes path.to.field=value; {setting!r} has no '='.")
+        _put(tree, path.strip(), None if value.strip().lower() == "none" else value.strip())
+    return _finish(tree, method, size, chosen)
+
+
+_TOP = ("method", "sequence", "budget", "seed", "results_version")
+
+
+def _defaults(
+    method: str, sequence: str, size: Budget, chosen: str, protocol_name: str | None, given: Mapping[str, Any]
+) -> dict[str, Any]:
+    from recall_rl.methods.catalogue import method as find_method
+
+    in_file = given.get("protocol")
+    named = in_file.get("name") if isinstance(in_file, Mapping) else None  # pyright: ignore
+    name = protocol_name or (str(named).removesuffix("+changed") if named else natural_protocol(sequence))
+    return dataclasses.asdict(
+        Config(
+            method=method,
+            sequence=sequence,
+            seed=0,
+            budget=chosen,
+            protocol=protocol(name),
+            agent=_with_method(size.agent, find_method(method).agent),
+            training=size.training,
+        )
+    )
+
+
+def _finish(tree: dict[str, Any], method: str, size: Budget, chosen: str) -> Config:
+    from recall_rl.methods.catalogue import method as find_method
+
+    try:
+        config = msgspec.convert(tree, Config, strict=False)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"A setting has a value of the wrong kind: {str(error).replace('$.', '')}.") from error
+    promised = _with_method(size.agent, find_method(method).agent)
+    changed = config.agent != promised or config.training != size.training
+    config = dataclasses.replace(
+        config, budget=chosen + "+changed" * changed, protocol=honest_name(config.protocol)
+    )
+    _check(config)
+    find_sequence(config.sequence, config.protocol)  # Refuses names that do not exist.
+    return config
+
+
+def _check(config: Config) -> None:
+    """Refuse settings that cannot work together, each with its reason."""
+    t, m, a = config.training, config.machine, config.agent
+    rules = [
+        (t.steps > 0 and t.chunk > 0, "training.steps and training.chunk must be positive."),
+        (t.steps % t.chunk == 0, f"training.steps ({t.steps}) must be a multiple of training.chunk ({t.chunk})."),
+        (
+            t.evaluate_every >= t.chunk and t.evaluate_every % t.chunk == 0,
+            f"training.evaluate_every ({t.evaluate_every}) must be a multiple of training.chunk ({t.chunk}).",
+        ),
+        (
+            t.start_steps % t.chunk == 0,
+            f"training.start_steps ({t.start_steps}) must be a multiple of training.chunk ({t.chunk}).",
+        ),
+        (
+            t.lanes > 0 and t.chunk % t.lanes == 0,
+            f"training.chunk ({t.chunk}) must be a multiple of training.lanes ({t.lanes}).",
+        ),
+        (t.lag in (0, 1), "training.lag must be 0 or 1."),
+        (t.updates > 0, "training.updates_per_step must give at least one update a chunk."),
+        (m.workers > 0 and m.evaluation_workers > 0, "machine.workers and machine.evaluation_workers must be positive."),
+        (m.threads > 0 and m.patience > 0, "machine.threads and machine.patience must be positive."),
+        (a.batch > 0 and a.learning_rate > 0, "agent.batch and agent.learning_rate must be positive."),
+        (0 <= a.gamma <= 1 and 0 < a.tau <= 1, "agent.gamma must be in [0, 1] and agent.tau in (0, 1]."),
+        (min(a.actor.width, a.critic.width) > 0, "agent.actor.width and agent.critic.width must be positive."),
+        (
+            min(a.actor.trunk, a.actor.head, a.critic.trunk, a.critic.head) >= 0,
+            "Depths of trunks and heads cannot be negative.",
+        ),
+        (config.seed >= 0, "The seed must not be negative."),
+        (config.protocol.episodes > 0, "protocol.episodes must be positive."),
+    ]
+    for holds, sentence in rules:
+        if not holds:
+            raise UsageError(sentence)
