@@ -1,10 +1,13 @@
 import numpy as np
+import pytest
 
 from recall_rl.collect.collector import Collector
 from recall_rl.collect.episode import Address, Dice, Purpose, uniform
 from recall_rl.collect.play import Lane, Player
+from recall_rl.collect.policy import Actor, Dense
 from recall_rl.collect.row import Row
 from recall_rl.collect.worker import InlineWorker, ProcessWorker
+from recall_rl.errors import RunError
 from recall_rl.tasks.probes import Constant, Reach
 from recall_rl.tasks.task import Task
 
@@ -75,3 +78,11 @@ def test_lanes_share_out_the_episode_numbers():
     collector.begin([(0, TASK, 120, None)])
     (chunk,) = collector.finish()
     assert sorted(e.number for e in chunk.ended) == [0, 1, 2, 3, 4, 5]
+
+
+def test_a_policy_that_diverged_is_told_from_a_broken_environment():
+    bad = Actor((Dense(np.full((4, 4), np.nan, np.float32), np.zeros(4, np.float32)),), "relu")
+    player = Player("reach", Reach())
+    player.begin(Address(0, Purpose.TRAIN, 0, 0, 0))
+    with pytest.raises(RunError, match="Learning diverged: the policy's action for task 'reach'"):
+        player.step(bad)

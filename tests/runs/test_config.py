@@ -9,7 +9,11 @@ from recall_rl.training.config import BUDGETS
 
 def test_a_resolved_config_is_a_valid_input(tmp_path):
     config = resolve(
-        sequence="cw3-1", protocol_name="mw3", budget_name="smoke", seed=7, settings=["agent.clip=0.1", "machine.workers=2"]
+        sequence="cw3-1",
+        protocol_name="mw3",
+        budget_name="smoke",
+        seed=7,
+        settings=["agent.clip=0.1", "machine.workers=2"],
     )
     path = tmp_path / "config.json"
     path.write_text(config.to_json())

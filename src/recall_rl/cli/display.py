@@ -151,7 +151,7 @@ def watch(config: Config, directory: RunDirectory, progress: Iterable[Progress])
     view = View(config, task_names(config.sequence))
     console = Console()
     if console.is_terminal:
-        with Live(console=console, refresh_per_second=8, get_renderable=lambda: render(view)):
+        with Live(console=console, refresh_per_second=4, get_renderable=lambda: render(view)):
             for item in progress:
                 view.see(item)
     else:

@@ -46,8 +46,11 @@ class Player:
         self.total = 0.0
         self.success = False
 
-    def _fault(self, what: str) -> BrokenEnvironmentError:
-        return BrokenEnvironmentError(f"Task {self.task!r} {what} at step {self.t} of {self.address.describe()}.")
+    def _fault(self, what: str) -> RunError:
+        where = f"at step {self.t} of {self.address.describe()}"
+        if not np.isfinite(self.action).all():
+            return RunError(f"Learning diverged: the policy's action for task {self.task!r} is not finite {where}.")
+        return BrokenEnvironmentError(f"Task {self.task!r} {what} {where}.")
 
     def _check(self, observation: Observation, reward: float) -> None:
         if observation.shape != (self.row.observation_size,):
@@ -63,6 +66,7 @@ class Player:
         """Reset to the episode of this address."""
         self.address, self.t, self.total, self.success = address, 0, 0.0, False
         self.dice = Dice(address, self.row.action_size)
+        self.action = np.zeros(self.row.action_size, np.float32)
         try:
             self.observation = self.environment.reset(self.dice.environment_seed)
         except Exception as error:
@@ -73,6 +77,7 @@ class Player:
         """One step by the actor, or by uniform actions without one: (observation, action, outcome)."""
         before, noise = self.observation, self.dice.noise()
         action = uniform(noise) if actor is None else act(actor, before, noise if stochastic else None)
+        self.action = action
         try:
             outcome = self.environment.step(action)
         except Exception as error:

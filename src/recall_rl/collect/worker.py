@@ -95,7 +95,8 @@ class Fault:
     usage: bool
 
 
-_ALIVE = "alive"
+class Alive(NamedTuple):
+    """Sent between steps in place of an answer that takes long."""
 
 
 class Host:
@@ -168,10 +169,6 @@ class Worker(Protocol):
         """Wait for the answer."""
         ...
 
-    def ready(self) -> bool:
-        """Whether the answer is there."""
-        ...
-
     def close(self) -> None:
         """End the worker."""
         ...
@@ -191,10 +188,6 @@ class InlineWorker:
     def receive(self) -> Any:
         """The kept answer."""
         return self._answers.pop(0)
-
-    def ready(self) -> bool:
-        """Always."""
-        return True
 
     def close(self) -> None:
         """Nothing to end."""
@@ -230,39 +223,23 @@ class ProcessWorker:
         except OSError as error:
             raise RunError(self._obituary()) from error
 
-    def ready(self) -> bool:
-        """Whether the answer is there (or the news that there will be none)."""
-        while self._connection.poll(0):
-            if self._peek() is not _ALIVE:
-                return True
-        return False
-
-    def _peek(self) -> Any:
-        if not hasattr(self, "_answer"):
-            try:
-                message = self._connection.recv()
-            except (EOFError, OSError) as error:
-                message = Fault(f"{self._obituary()} ({error!r})", usage=False)
-            if message == _ALIVE:
-                return _ALIVE
-            self._answer = message
-        return self._answer
-
     def receive(self) -> Any:
         """Wait for the answer as long as steps keep being made."""
-        while not hasattr(self, "_answer"):
+        while True:
             if not self._connection.poll(self.patience):
                 self.close()
                 raise RunError(
                     f"An environment hangs: no step was finished in {self.patience:g} s, so its worker was ended. "
                     "If the simulator is only slow, raise machine.patience."
                 )
-            self._peek()
-        answer = self._answer
-        del self._answer
-        if isinstance(answer, Fault):
-            raise UsageError(answer.sentence) if answer.usage else RunError(answer.sentence)
-        return answer
+            try:
+                message = self._connection.recv()
+            except (EOFError, OSError) as error:
+                raise RunError(self._obituary()) from error
+            if isinstance(message, Fault):
+                raise UsageError(message.sentence) if message.usage else RunError(message.sentence)
+            if not isinstance(message, Alive):
+                return message
 
     def _obituary(self) -> str:
         try:
@@ -298,7 +275,7 @@ def serve(connection: Connection) -> None:
         now = time.monotonic()
         if now - last > _HEARTBEAT_SECONDS:
             last = now
-            connection.send(_ALIVE)
+            connection.send(Alive())
 
     host = Host(beat)
     while True:
@@ -312,4 +289,7 @@ def serve(connection: Connection) -> None:
         except (UsageError, RunError) as error:
             traceback.print_exc()
             answer = Fault(str(error), isinstance(error, UsageError))
-        connection.send(answer)
+        try:
+            connection.send(answer)
+        except OSError:
+            return

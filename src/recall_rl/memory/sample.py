@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 from recall_rl.memory.memory import Memory
 
+_DRAWS = 7
+"""Keeps this randomness apart from that of episodes, whose purposes are smaller numbers."""
+
 
 class Batches(NamedTuple):
     """The batches of one chunk: K updates of B rows over at most S heads."""
@@ -23,7 +26,7 @@ class Batches(NamedTuple):
 
 def generator(run_seed: int, position: int, chunk: int) -> np.random.Generator:
     """The randomness of one chunk's batches, a function of its place in the run."""
-    return np.random.Generator(np.random.Philox(np.random.SeedSequence([run_seed, 7, position, chunk])))
+    return np.random.Generator(np.random.Philox(np.random.SeedSequence([run_seed, _DRAWS, position, chunk])))
 
 
 def uniform(

@@ -63,7 +63,9 @@ def read_file(path: Path) -> dict[str, Any]:
     try:
         content: object = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
     except (tomllib.TOMLDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise UsageError(f"The config file {path} is not valid {path.suffix[1:].upper() or 'JSON'}: {error}.") from error
+        raise UsageError(
+            f"The config file {path} is not valid {path.suffix[1:].upper() or 'JSON'}: {error}."
+        ) from error
     if not isinstance(content, dict):
         raise UsageError(f"The config file {path} must hold a table of settings.")
     return cast("dict[str, Any]", content)
@@ -163,9 +165,7 @@ def _finish(tree: dict[str, Any], method: str, size: Budget, chosen: str) -> Con
         raise UsageError(f"A setting has a value of the wrong kind: {str(error).replace('$.', '')}.") from error
     promised = _with_method(size.agent, find_method(method).agent)
     changed = config.agent != promised or config.training != size.training
-    config = dataclasses.replace(
-        config, budget=chosen + "+changed" * changed, protocol=honest_name(config.protocol)
-    )
+    config = dataclasses.replace(config, budget=chosen + "+changed" * changed, protocol=honest_name(config.protocol))
     _check(config)
     find_sequence(config.sequence, config.protocol)  # Refuses names that do not exist.
     return config
@@ -191,7 +191,10 @@ def _check(config: Config) -> None:
         ),
         (t.lag in (0, 1), "training.lag must be 0 or 1."),
         (t.updates > 0, "training.updates_per_step must give at least one update a chunk."),
-        (m.workers > 0 and m.evaluation_workers > 0, "machine.workers and machine.evaluation_workers must be positive."),
+        (
+            m.workers > 0 and m.evaluation_workers > 0,
+            "machine.workers and machine.evaluation_workers must be positive.",
+        ),
         (m.threads > 0 and m.patience > 0, "machine.threads and machine.patience must be positive."),
         (a.batch > 0 and a.learning_rate > 0, "agent.batch and agent.learning_rate must be positive."),
         (0 <= a.gamma <= 1 and 0 < a.tau <= 1, "agent.gamma must be in [0, 1] and agent.tau in (0, 1]."),

@@ -72,8 +72,9 @@ class Journal:
     """Appends lines to a run's journal, each with its time in the file beside it."""
 
     def __init__(self, directory: RunDirectory):
-        self._journal = open(directory.path / JOURNAL, "a", encoding="utf-8")
-        self._times = open(directory.path / TIMES, "a", encoding="utf-8")
+        # Open for as long as the run lasts; close() brings them to the disk.
+        self._journal = open(directory.path / JOURNAL, "a", encoding="utf-8")  # noqa: SIM115
+        self._times = open(directory.path / TIMES, "a", encoding="utf-8")  # noqa: SIM115
         self._line = 0
 
     def write(self, event: str, **content: Any) -> None:

@@ -67,9 +67,10 @@ class Evaluator:
             for position, actor in actors
             for number in range(self._protocol.episodes)
         ]
-        self._step, self._busy = step, []
+        self._step, self._busy, n = step, [], len(self._workers)
         for k, worker in enumerate(self._workers):
-            share = tuple(jobs[k :: len(self._workers)])
+            # Neighbouring jobs play the same task, so a worker makes few environments.
+            share = tuple(jobs[len(jobs) * k // n : len(jobs) * (k + 1) // n])
             if share:
                 worker.send(Play(share, self._protocol.stochastic, self._protocol.stop_at_success))
                 self._busy.append(worker)

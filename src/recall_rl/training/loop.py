@@ -16,6 +16,7 @@ from recall_rl.collect.collector import Collector
 from recall_rl.collect.play import Episode
 from recall_rl.collect.policy import Actor
 from recall_rl.collect.row import Row
+from recall_rl.errors import UsageError
 from recall_rl.memory.memory import Memory
 from recall_rl.memory.sample import Batches, generator
 from recall_rl.methods.method import Method
@@ -120,6 +121,11 @@ class _Run:
     def begin(self, stage: Stage, first: bool) -> None:
         """Start a stage: its heads, a fresh optimiser, what memory keeps, and its first chunk."""
         method, training = self.setup.method, self.setup.training
+        if training.chunk % (len(stage.new) * training.lanes):
+            raise UsageError(
+                f"training.chunk ({training.chunk}) must be a multiple of the stage's {len(stage.new)} tasks "
+                f"times training.lanes ({training.lanes})."
+            )
         returns = self._trials(stage, method.start.candidates(self.agent, stage))
         self.agent = method.start.begin(self.agent, stage, returns)
         if self.setup.agent.reset_optimiser and not first:

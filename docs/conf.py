@@ -1,0 +1,11 @@
+project = "recall-rl"
+author = "the recall-rl developers"
+copyright = "2026, the recall-rl developers"
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
+html_theme = "furo"
+html_title = "recall-rl"
+exclude_patterns = ["_build"]
+myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_heading_anchors = 3
+autodoc_typehints = "description"
+nitpicky = False
