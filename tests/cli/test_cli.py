@@ -90,5 +90,5 @@ def test_a_mistake_ends_in_one_sentence_and_a_code(tmp_path, arguments, code, he
 
 
 def test_small_helpers_of_the_display():
-    assert spark([0, 0.5, 1]) == "▁▅█"
+    assert spark([None, 0, 0.5, 1]) == " ▁▅█"
     assert [duration(s) for s in (42, 185, 8040)] == ["42s", "3m 05s", "2h 14m"]

@@ -20,15 +20,16 @@ from recall_rl.runs.directory import RunDirectory
 from recall_rl.tasks.sequences import task_names
 
 if TYPE_CHECKING:
+    from recall_rl.training.evaluate import Evaluation, TaskScore
     from recall_rl.training.loop import Progress, Report
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _WINDOW_SECONDS = 20.0
 
 
-def spark(values: Iterable[float], width: int = 24) -> str:
-    """The last values between 0 and 1 as a row of blocks."""
-    return "".join(_BLOCKS[round(min(max(v, 0.0), 1.0) * 7)] for v in list(values)[-width:])
+def spark(values: Iterable[float | None], width: int = 32) -> str:
+    """The last values between 0 and 1 as a row of blocks, blank where there is none."""
+    return "".join(" " if v is None else _BLOCKS[round(min(max(v, 0.0), 1.0) * 7)] for v in list(values)[-width:])
 
 
 def duration(seconds: float) -> str:
@@ -48,9 +49,7 @@ class View:
     step: int = 0
     steps: int = 0
     stage: int = 0
-    success: dict[int, list[float]] = field(default_factory=dict[int, list[float]])
-    total: dict[int, float] = field(default_factory=dict[int, float])
-    average: float | None = None
+    evaluations: list[Evaluation] = field(default_factory=list["Evaluation"])
     report: Report | None = None
     marks: deque[tuple[float, int]] = field(default_factory=deque[tuple[float, int]])
 
@@ -63,10 +62,15 @@ class View:
         while self.marks[0][0] < now - _WINDOW_SECONDS and len(self.marks) > 2:
             self.marks.popleft()
         if progress.evaluation is not None:
-            self.average = progress.evaluation.average
-            for score in progress.evaluation.scores:
-                self.success.setdefault(score.position, []).append(score.success)
-                self.total[score.position] = score.total
+            self.evaluations.append(progress.evaluation)
+
+    def scores(self, position: int) -> list[TaskScore | None]:
+        """What each evaluation found on one task; None while it was not yet met."""
+        return [next((s for s in e.scores if s.position == position), None) for e in self.evaluations]
+
+    def average(self) -> str:
+        """The average success that was last found."""
+        return f"{self.evaluations[-1].average:.2f}" if self.evaluations else "–"
 
     def speed(self) -> float | None:
         """Environment steps a second, lately."""
@@ -76,6 +80,9 @@ class View:
     def pace(self) -> str:
         """Speed and time left, in words."""
         speed = self.speed()
+        if self.steps and self.step == self.steps:
+            ended = bool(self.evaluations) and self.evaluations[-1].step == self.steps
+            return f"in {duration(time.monotonic() - self.began)}" if ended else "finishing the last evaluation"
         if not speed:
             return "measuring speed"
         return f"{speed:,.0f} steps/s, {duration((self.steps - self.step) / speed)} left"
@@ -107,29 +114,27 @@ def render(view: View) -> RenderableType:
     first, shown = _visible(len(view.tasks), view.stage)
     for position in range(first, first + shown):
         current = position == view.stage and view.step < view.steps
-        seen = view.success.get(position, [])
+        scores = view.scores(position)
+        last = scores[-1] if scores else None
         style = "bold cyan" if current else "" if position <= view.stage else "dim"
         table.add_row(
             Text("▶" if current else str(position + 1), style=style),
             Text(view.tasks[position], style=style),
-            Text(f"{seen[-1]:.2f}" if seen else "–", style="bold green" if seen and seen[-1] >= 0.8 else style),
-            Text(spark(seen), style="green"),
-            Text(f"{view.total[position]:,.0f}" if position in view.total else "", style="dim"),
+            Text(f"{last.success:.2f}" if last else "–", style="bold green" if last and last.success >= 0.8 else style),
+            Text(spark(s and s.success for s in scores), style="green"),
+            Text(f"{last.total:,.0f}" if last else "", style="dim"),
         )
-    average = "–" if view.average is None else f"{view.average:.2f}"
     line = Table.grid(padding=(0, 1))
-    done = view.step == view.steps and view.steps > 0
-    pace = "finishing the last evaluation" if done else view.pace()
     line.add_row(
         ProgressBar(total=max(view.steps, 1), completed=view.step, width=32),
-        Text(f"{100 * view.step / max(view.steps, 1):3.0f}%  {view.step:,} of {view.steps:,} steps  {pace}"),
+        Text(f"{100 * view.step / max(view.steps, 1):3.0f}%  {view.step:,} of {view.steps:,} steps  {view.pace()}"),
     )
     return Group(
         Text(_title(view.config), style="bold"),
         line if view.step else Spinner("dots", _phase(view)),
         Text(""),
         table,
-        Text(f"\naverage success over all {len(view.tasks)} tasks: {average}"),
+        Text(f"\naverage success over all {len(view.tasks)} tasks: {view.average()}"),
         Text(_phase(view) if view.step else "", style="dim"),
     )
 
@@ -141,9 +146,8 @@ def _visible(tasks: int, stage: int, most: int = 12) -> tuple[int, int]:
 
 
 def _line(view: View, step: int) -> str:
-    scores = ", ".join(f"{view.tasks[p]} {seen[-1]:.2f}" for p, seen in view.success.items())
-    average = 0.0 if view.average is None else view.average
-    return f"{step:>9,} of {view.steps:,} steps: average {average:.2f}, {scores} ({view.pace()})"
+    scores = ", ".join(f"{s.task} {s.success:.2f}" for s in view.evaluations[-1].scores)
+    return f"{step:>9,} of {view.steps:,} steps: average {view.average()}, {scores} ({view.pace()})"
 
 
 def watch(config: Config, directory: RunDirectory, progress: Iterable[Progress]) -> None:
