@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -14,6 +14,14 @@ from recall_rl.agent.networks import Layers, forward
 from recall_rl.agent.state import Params
 from recall_rl.collect.policy import LOG_STD_MAX, LOG_STD_MIN
 from recall_rl.collect.row import Row
+from recall_rl.memory.sample import Group
+
+
+class Gaussian(NamedTuple):
+    """The policy's distribution before tanh."""
+
+    mean: Float[Array, "rows action"]
+    log_std: Float[Array, "rows action"]
 
 
 class Transitions(NamedTuple):
@@ -27,28 +35,42 @@ class Transitions(NamedTuple):
     slot: Int[Array, " rows"]
 
 
-def columns(rows: Float[Array, "rows width"], slot: Int[Array, " rows"], row: Row) -> Transitions:
-    """Take stored rows apart."""
-    return Transitions(
-        s=rows[:, row.observation],
-        a=rows[:, row.action],
-        r=rows[:, row.reward],
-        terminated=rows[:, row.terminated],
-        s_next=rows[:, row.next_observation],
-        slot=slot,
+class Lessons(NamedTuple):
+    """States with what the old policy did in them."""
+
+    s: Float[Array, "rows observation"]
+    pi: Gaussian
+    slot: Int[Array, " rows"]
+
+
+class Groups(NamedTuple):
+    """What one update learns from."""
+
+    learn: Transitions
+    distil: Lessons
+
+
+def columns(learn: Group, distil: Group, row: Row) -> Groups:
+    """Take the stored rows of one update apart."""
+    rows: Any = learn.rows
+    lessons: Any = distil.rows
+    mean, log_std = jnp.split(lessons[:, row.observation_size :], 2, axis=-1)
+    return Groups(
+        Transitions(
+            s=rows[:, row.observation],
+            a=rows[:, row.action],
+            r=rows[:, row.reward],
+            terminated=rows[:, row.terminated],
+            s_next=rows[:, row.next_observation],
+            slot=learn.slot,  # pyright: ignore[reportArgumentType]
+        ),
+        Lessons(lessons[:, : row.observation_size], Gaussian(mean, log_std), distil.slot),  # pyright: ignore
     )
 
 
 def target_entropy(config: AgentConfig, action_size: int) -> float:
     """Entropy of a Gaussian policy with the target output deviation in every dimension."""
     return action_size * math.log(config.target_std * math.sqrt(2 * math.pi * math.e))
-
-
-class Gaussian(NamedTuple):
-    """The policy's distribution before tanh."""
-
-    mean: Float[Array, "rows action"]
-    log_std: Float[Array, "rows action"]
 
 
 def policy(
@@ -109,5 +131,5 @@ def soft_target(
     alpha: Float[Array, " rows"],
     log_pi_next: Float[Array, " rows"],
 ) -> Float[Array, " rows"]:
-    """Q_{bar theta, tau}, equation 4: reward plus discounted soft value, in the reward's own units."""
+    """Q_{bar theta, tau}, equation 4: reward plus discounted soft value, all in the reward's own units."""
     return r + gamma * (1.0 - terminated) * (q_next - alpha * log_pi_next)

@@ -36,7 +36,7 @@ def make_update(method: Method, config: AgentConfig, row: Row, compiled: bool = 
             return update(method, config, row, carry, sac.columns(batch[0], batch[1], row))
 
         start = eqx.tree_at(lambda s: s.heads, state, heads)
-        end, metrics = jax.lax.scan(body, start, (batches.rows, batches.slot))
+        end, metrics = jax.lax.scan(body, start, (batches.learn, batches.distil))
         back = jax.tree.map(lambda every, some: every.at[batches.heads].set(some), state.heads, end.heads)
         return eqx.tree_at(lambda s: s.heads, end, back), jax.tree.map(jnp.mean, metrics)
 
@@ -44,20 +44,21 @@ def make_update(method: Method, config: AgentConfig, row: Row, compiled: bool = 
 
 
 def update(
-    method: Method, config: AgentConfig, row: Row, state: AgentState, batch: sac.Transitions
+    method: Method, config: AgentConfig, row: Row, state: AgentState, groups: sac.Groups
 ) -> tuple[AgentState, Metrics]:
     """One step on the joint loss: gradient, clipping, optimiser, mask, Polyak average, target statistics."""
+    batch = groups.learn
     noise = jax.random.normal(jax.random.fold_in(state.key, state.updates), (2, len(batch.r), row.action_size))
     y = _targets(method, config, state, batch, noise[0])
     y_norm = method.targets.normalise(state.heads.statistics, y, batch.slot)
 
     def loss(params: tuple[Params, Params]) -> tuple[Float[Array, ""], Metrics]:
-        return _loss(method, config, row, state, params, batch, y_norm, noise[1])
+        return _loss(method, config, row, state, params, groups, y_norm, noise[1])
 
     before = (state.shared.params, state.heads.params)
     grads, metrics = jax.grad(loss, has_aux=True)(before)
     shared, heads = _step(method, config, state, _clip(grads, config.clip))
-    heads = _only_present(heads, state.heads, batch.slot)
+    heads = _only_present(heads, state.heads, jnp.concatenate([batch.slot, groups.distil.slot]))
     statistics, critics, targets = method.targets.adapt(
         heads.statistics, heads.params.critics, heads.targets, y, batch.slot
     )
@@ -86,7 +87,7 @@ def _targets(
     )
     q_next = method.targets.unnormalise(state.heads.statistics, q_next, batch.slot)
     assert heads.log_alpha is not None
-    alpha = jnp.exp(heads.log_alpha)[batch.slot]
+    alpha = jnp.exp(heads.log_alpha)[batch.slot] * method.targets.entropy_unit(state.heads.statistics, batch.slot)
     return sac.soft_target(batch.r, batch.terminated, config.gamma, q_next, alpha, log_pi)
 
 
@@ -96,11 +97,12 @@ def _loss(
     row: Row,
     state: AgentState,
     params: tuple[Params, Params],
-    batch: sac.Transitions,
+    groups: sac.Groups,
     y: Float[Array, " rows"],
     noise: Float[Array, "rows action"],
 ) -> tuple[Float[Array, ""], Metrics]:
     """The joint loss (equation 9): stop-gradients keep its terms from reaching each other's parameters."""
+    batch = groups.learn
     shared, heads = method.mask.view(state.mask, *params)
     still = jax.lax.stop_gradient
 
@@ -117,7 +119,7 @@ def _loss(
     critic = sac.critic_loss(q, y)
     actor = sac.actor_loss(still(jnp.exp(log_alpha)), log_pi, q_pi)
     temperature = sac.temperature_loss(log_alpha, still(log_pi), sac.target_entropy(config, row.action_size))
-    anchor = method.anchor.loss(state.anchor, shared, heads, batch, pi)
+    anchor = method.anchor.loss(state.anchor, config, shared, heads, groups)
     metrics = {
         "critic_loss": critic,
         "actor_loss": actor,

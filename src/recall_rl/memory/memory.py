@@ -1,6 +1,8 @@
-"""All that is remembered: one segment a position of the sequence."""
+"""All that is remembered: one segment a position of the sequence, and what old policies did in their states."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,12 +11,29 @@ from recall_rl.collect.row import Row
 from recall_rl.memory.segment import Segment
 
 
+@dataclass(frozen=True)
+class Lesson:
+    """What a task's policy did, at the end of its training, in states of its own: (s, pi_old(. | s))."""
+
+    states: Segment
+    """Rows whose first numbers are the states."""
+    outputs: Segment
+    """Mean and log deviation of the policy, with the same row numbers."""
+
+    def __len__(self) -> int:
+        """States there are."""
+        return len(self.outputs)
+
+
 class Memory:
     """The segments of a run, by position in the sequence."""
 
-    def __init__(self, row: Row):
+    def __init__(self, row: Row, tasks: int):
         self.row = row
+        self.tasks = tasks
+        """Positions of the sequence; as a head, this number is the scratch head."""
         self.segments: dict[int, Segment] = {}
+        self.lessons: dict[int, Lesson] = {}
 
     def open(self, position: int, capacity: int) -> None:
         """Begin the segment of a position that is about to be trained."""
@@ -25,5 +44,5 @@ class Memory:
         self.segments[position].append(rows)
 
     def keep(self, positions: set[int]) -> None:
-        """Forget every position but these."""
+        """Forget the rows of every position but these; lessons stay."""
         self.segments = {p: s for p, s in self.segments.items() if p in positions}

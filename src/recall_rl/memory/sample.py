@@ -1,8 +1,9 @@
-"""Random rows for a chunk of updates, as one array ready for the learner."""
+"""Random rows for a chunk of updates, as arrays ready for the learner."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence, Sized
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,16 +13,28 @@ from recall_rl.memory.memory import Memory
 _DRAWS = 7
 """Keeps this randomness apart from that of episodes, whose purposes are smaller numbers."""
 
+Rows = NDArray[np.float32]
+Source = TypeVar("Source", bound=Sized)
 
-class Batches(NamedTuple):
-    """The batches of one chunk: K updates of B rows over at most S heads."""
 
-    rows: NDArray[np.float32]
+class Group(NamedTuple):
+    """Rows of one kind for K updates."""
+
+    rows: Rows
     """(K, B, width)"""
     slot: NDArray[np.int32]
     """(K, B): which of the chunk's heads each row belongs to."""
+
+
+class Batches(NamedTuple):
+    """The batches of one chunk: K updates over at most S heads."""
+
+    learn: Group
+    """Transitions to learn from."""
+    distil: Group
+    """States with what the old policy did in them; may be empty."""
     heads: NDArray[np.int32]
-    """(S,): the distinct heads of this chunk; the rows' slots point into it."""
+    """(S,): the distinct heads of this chunk, into which slots point; unused places hold the scratch head."""
 
 
 def generator(run_seed: int, position: int, chunk: int) -> np.random.Generator:
@@ -29,13 +42,33 @@ def generator(run_seed: int, position: int, chunk: int) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(np.random.SeedSequence([run_seed, _DRAWS, position, chunk])))
 
 
-def uniform(
-    memory: Memory, position: int, updates: int, batch: int, last: int, rng: np.random.Generator
-) -> NDArray[np.float32]:
+def newest(memory: Memory, position: int, updates: int, batch: int, last: int, rng: np.random.Generator) -> Rows:
     """(K, B, width) rows drawn uniformly, with replacement, from the `last` rows of a position."""
     segment = memory.segments[position]
     end = len(segment)
     numbers = rng.integers(max(0, end - last), end, size=updates * batch)
-    out = np.empty((updates * batch, memory.row.width), np.float32)
-    segment.take(numbers, out)
-    return out.reshape(updates, batch, -1)
+    return segment.take(numbers).reshape(updates, batch, -1)
+
+
+def across(
+    sources: Mapping[int, Source],
+    take: Callable[[Source, NDArray[np.int64]], Rows],
+    width: int,
+    updates: int,
+    batch: int,
+    rng: np.random.Generator,
+) -> tuple[Rows, NDArray[np.int32]]:
+    """(K, B, width) rows drawn uniformly from all rows of several sources, and the index of each one's source."""
+    ends = np.cumsum([len(source) for source in sources.values()])
+    numbers = rng.integers(0, ends[-1], size=updates * batch)
+    owner = np.searchsorted(ends, numbers, side="right").astype(np.int32)
+    out = np.empty((updates * batch, width), np.float32)
+    for k, source in enumerate(sources.values()):
+        mine = owner == k
+        out[mine] = take(source, numbers[mine] - (ends[k] - len(source)))
+    return out.reshape(updates, batch, width), owner.reshape(updates, batch)
+
+
+def slots(positions: Sequence[int], count: int, scratch: int) -> NDArray[np.int32]:
+    """`count` slots that hold these heads; those left over hold the scratch head."""
+    return np.array([*positions, *[scratch] * (count - len(positions))], np.int32)

@@ -26,7 +26,10 @@ class Segment:
         self._rows[self._count : end] = rows
         self._count = end
 
-    def take(self, numbers: NDArray[np.int64], out: NDArray[np.float32]) -> None:
-        """Copy the rows of these numbers into `out`."""
-        # mode="clip" lets NumPy write straight into `out`; the numbers are in range by construction.
-        np.take(self._rows, numbers, axis=0, out=out, mode="clip")
+    def take(self, numbers: NDArray[np.int64]) -> NDArray[np.float32]:
+        """The rows of these numbers."""
+        return self._rows.take(numbers, axis=0)
+
+    def read(self, start: int, end: int) -> NDArray[np.float32]:
+        """The rows from `start` to before `end`, in order; not to be written to."""
+        return self._rows[start : min(end, self._count)]

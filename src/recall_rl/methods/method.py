@@ -16,11 +16,10 @@ from jaxtyping import Array, Float, Int
 
 from recall_rl.agent.config import AgentConfig
 from recall_rl.agent.networks import Layers
-from recall_rl.agent.sac import Gaussian, Transitions
+from recall_rl.agent.sac import Groups
 from recall_rl.agent.state import AgentState, Params
 from recall_rl.memory.memory import Memory
 from recall_rl.memory.sample import Batches
-from recall_rl.methods.draws import this_task
 from recall_rl.tasks.task import Sequence, Stage
 
 Rows = Float[Array, " rows"]
@@ -34,8 +33,8 @@ class Draw:
 
     batches: Callable[[Memory, Stage, AgentConfig, int, int, np.random.Generator], Batches]
     """(memory, stage, config, updates, replay_size, rng) -> the batches of one chunk."""
-    keeps: Callable[[Stage], set[int]]
-    """Positions whose rows are still wanted once a stage begins."""
+    keeps: Callable[[Stage, Memory], set[int]]
+    """(stage about to begin, memory) -> positions whose rows are still wanted."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +47,8 @@ class Targets:
     """Targets in the reward's units -> targets as the network sees them."""
     unnormalise: Callable[[Any, Rows, Slots], Rows]
     """The network's outputs -> values in the reward's units."""
+    entropy_unit: Callable[[Any, Slots], Rows]
+    """What one unit of entropy counts in a target, in the reward's units."""
     adapt: Callable[[Any, Critics, Critics, Rows, Slots], tuple[Any, Critics, Critics]]
     """(statistics, critics' heads, targets' heads, y, slot) after each update: the three, brought up to date."""
 
@@ -58,9 +59,9 @@ class Anchor:
 
     init: Callable[[AgentState], Any]
     """What the anchor keeps."""
-    loss: Callable[[Any, Params, Params, Transitions, Gaussian], Float[Array, ""]]
-    """(kept, trunks, heads, batch, policy on the batch) -> what is added to the actor's loss."""
-    consolidate: Callable[[AgentState, Memory, Stage], AgentState]
+    loss: Callable[[Any, AgentConfig, Params, Params, Groups], Float[Array, ""]]
+    """(kept, config, trunks, heads, groups of rows) -> what is added to the loss."""
+    consolidate: Callable[[AgentState, Memory, Stage, AgentConfig, np.random.Generator], AgentState]
     """Take note of a stage that has just ended."""
 
 
@@ -87,7 +88,9 @@ class Start:
 
 
 def _this_task() -> Draw:
-    return Draw(batches=this_task, keeps=lambda stage: set(stage.new))
+    from recall_rl.methods.draws import this_task
+
+    return this_task()
 
 
 def raw() -> Targets:
@@ -96,6 +99,7 @@ def raw() -> Targets:
         init=lambda: None,
         normalise=lambda statistics, y, slot: y,
         unnormalise=lambda statistics, q, slot: q,
+        entropy_unit=lambda statistics, slot: jnp.ones(len(slot)),
         adapt=lambda statistics, critics, targets, y, slot: (statistics, critics, targets),
     )
 
@@ -104,8 +108,8 @@ def no_anchor() -> Anchor:
     """Nothing holds old behaviour in place."""
     return Anchor(
         init=lambda agent: None,
-        loss=lambda kept, shared, heads, batch, pi: jnp.zeros(()),
-        consolidate=lambda agent, memory, stage: agent,
+        loss=lambda kept, config, shared, heads, groups: jnp.zeros(()),
+        consolidate=lambda agent, memory, stage, config, rng: agent,
     )
 
 
@@ -132,7 +136,7 @@ class Method:
     anchor: Anchor = field(default_factory=no_anchor)
     mask: Mask = field(default_factory=open_mask)
     start: Start = field(default_factory=fresh_head)
-    agent: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Overrides of the agent's config, by path within it."""
+    agent: Callable[[AgentConfig], AgentConfig] = field(default=lambda config: config)
+    """What the method changes of the budget's agent."""
     curriculum: Callable[[Sequence], Sequence] = field(default=lambda sequence: sequence)
     """In which stages the tasks are met."""

@@ -94,13 +94,6 @@ def _put(tree: dict[str, Any], path: str, value: Any) -> None:
     node[name] = value
 
 
-def _with_method(base: AgentConfig, overrides: Mapping[str, Any]) -> AgentConfig:
-    tree = dataclasses.asdict(base)
-    for path, value in overrides.items():
-        _put(tree, path, value)
-    return msgspec.convert(tree, AgentConfig)
-
-
 def resolve(
     *,
     method: str | None = None,
@@ -150,7 +143,7 @@ def _defaults(
             seed=0,
             budget=chosen,
             protocol=protocol(name),
-            agent=_with_method(size.agent, find_method(method).agent),
+            agent=find_method(method).agent(size.agent),
             training=size.training,
         )
     )
@@ -163,7 +156,7 @@ def _finish(tree: dict[str, Any], method: str, size: Budget, chosen: str) -> Con
         config = msgspec.convert(tree, Config, strict=False)
     except msgspec.ValidationError as error:
         raise UsageError(f"A setting has a value of the wrong kind: {str(error).replace('$.', '')}.") from error
-    promised = _with_method(size.agent, find_method(method).agent)
+    promised = find_method(method).agent(size.agent)
     changed = config.agent != promised or config.training != size.training
     config = dataclasses.replace(config, budget=chosen + "+changed" * changed, protocol=honest_name(config.protocol))
     _check(config)

@@ -109,7 +109,7 @@ class _Run:
         self.done = 0
         self.agent = init_agent(setup.agent, setup.row, len(setup.sequence), setup.seed, setup.method.targets.init())
         self._update = make_update(setup.method, setup.agent, setup.row, compiled)
-        self.memory = Memory(setup.row)
+        self.memory = Memory(setup.row, len(setup.sequence))
         self.collector = Collector(team.collecting, setup.seed, setup.training.lanes)
         self.evaluator = Evaluator(team.evaluating, setup.sequence, setup.protocol, setup.seed)
         self._since = _Since()
@@ -130,7 +130,7 @@ class _Run:
         self.agent = method.start.begin(self.agent, stage, returns)
         if self.setup.agent.reset_optimiser and not first:
             self.agent = reset_optimiser(self.agent, self.setup.agent)
-        self.memory.keep(method.draw.keeps(stage))
+        self.memory.keep(method.draw.keeps(stage, self.memory))
         for position in stage.new:
             self.memory.open(position, training.steps)
         self._send(stage, self._acting(stage, 0))
@@ -178,7 +178,9 @@ class _Run:
 
     def settle(self, stage: Stage) -> None:
         """End a stage: the anchor takes note of what was learnt."""
-        self.agent = self.setup.method.anchor.consolidate(self.agent, self.memory, stage)
+        setup, chunk = self.setup, self.chunks(stage)
+        rng = generator(setup.seed, stage.new[0], chunk)
+        self.agent = setup.method.anchor.consolidate(self.agent, self.memory, stage, setup.agent, rng)
 
     def _actors(self, heads: list[int] | tuple[int, ...]) -> list[Actor]:
         return actors(self.agent, self.setup.method, self.setup.agent, heads)

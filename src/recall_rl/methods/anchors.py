@@ -1,0 +1,78 @@
+"""Which loss holds old behaviour in place: the `anchor` part of methods."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from recall_rl.agent import sac
+from recall_rl.agent.config import AgentConfig
+from recall_rl.agent.state import AgentState, Params
+from recall_rl.memory.memory import Lesson, Memory
+from recall_rl.memory.segment import Segment
+from recall_rl.methods.method import Anchor
+from recall_rl.tasks.task import Stage
+
+_AT_ONCE = 8192
+"""States whose policy is computed in one call when a stage ends."""
+
+
+def divergence(pi: sac.Gaussian, old: sac.Gaussian) -> Float[Array, "rows action"]:
+    """KL(pi, pi_old) in each action dimension; tanh is one-to-one, so it is the same before and after it."""
+    ratio = jnp.exp(2 * (pi.log_std - old.log_std))
+    gap = (pi.mean - old.mean) ** 2 * jnp.exp(-2 * old.log_std)
+    return old.log_std - pi.log_std + 0.5 * (ratio + gap - 1.0)
+
+
+@partial(jax.jit, static_argnums=0)
+def _policy(
+    config: AgentConfig, agent: AgentState, position: int, s: Float[Array, "rows observation"]
+) -> Float[Array, "rows twice"]:
+    heads = jax.tree.map(lambda x: x[position][None], agent.heads.params)
+    slot = jnp.zeros(len(s), jnp.int32)
+    return jnp.concatenate(sac.policy(config, agent.shared.params, heads, s, slot), axis=-1)
+
+
+def _lesson(agent: AgentState, config: AgentConfig, position: int, states: Segment, row_observation: slice) -> Lesson:
+    """Ask the policy of this position about each of these states."""
+    n = len(states)
+    outputs = Segment(agent.heads.params.actor[-1].b.shape[-1], n)
+    for start in range(0, n, _AT_ONCE):
+        s = states.read(start, start + _AT_ONCE)[:, row_observation]
+        padded = np.concatenate([s, np.zeros((_AT_ONCE - len(s), s.shape[1]), np.float32)])
+        outputs.append(np.asarray(_policy(config, agent, position, padded))[: len(s)])
+    return Lesson(states, outputs)
+
+
+def distil(lam: float, states: int | None = None, mean_over_actions: bool = False) -> Anchor:
+    """Equation 8 times lambda: the policy stays near what it was at the end of each old task.
+
+    All states of the old tasks are used, or `states` of each, drawn with replacement. The divergence is summed over
+    action dimensions, as a divergence of joint distributions is, or averaged as in the authors' code.
+    """
+
+    def loss(kept: None, config: AgentConfig, shared: Params, heads: Params, groups: sac.Groups) -> Float[Array, ""]:
+        lesson = groups.distil
+        if lesson.s.shape[0] == 0:
+            return jnp.zeros(())
+        each = divergence(sac.policy(config, shared, heads, lesson.s, lesson.slot), lesson.pi)
+        return lam * jnp.mean(each if mean_over_actions else jnp.sum(each, axis=-1))
+
+    def consolidate(
+        agent: AgentState, memory: Memory, stage: Stage, config: AgentConfig, rng: np.random.Generator
+    ) -> AgentState:
+        for position in stage.new:
+            rows = memory.segments[position]
+            if states is not None:
+                chosen = Segment(memory.row.observation_size, states)
+                numbers = rng.integers(0, len(rows), states)
+                chosen.append(rows.take(numbers)[:, memory.row.observation])
+                rows = chosen
+            memory.lessons[position] = _lesson(agent, config, position, rows, memory.row.observation)
+        return agent
+
+    return Anchor(init=lambda agent: None, loss=loss, consolidate=consolidate)

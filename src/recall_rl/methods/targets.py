@@ -1,0 +1,112 @@
+"""How value targets are scaled: the `targets` part of methods.
+
+`popart` keeps, per head, the mean mu and deviation sigma of the targets (equation 6), shows the network targets of mean
+0 and deviation 1 (equation 3), and rescales the last layer of both critics and both target critics so that their
+unnormalised outputs stay as they are (equation 7, read with the primes that its misprint lost).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from recall_rl.agent.networks import Layer, Layers
+from recall_rl.methods.method import Critics, Targets
+
+Rows = Float[Array, " rows"]
+Slots = Int[Array, " rows"]
+
+
+class Statistics(eqx.Module):
+    """Of one head's targets; in an agent the first axis counts heads."""
+
+    mu: Float[Array, "*heads"]
+    """Running mean."""
+    variance: Float[Array, "*heads"]
+    """sigma^2 = nu - mu^2, kept in this form because nu - mu^2 is noise once |mu| / sigma is large."""
+    updates: Float[Array, "*heads"]
+    """Updates seen, for the correction of the initial values."""
+
+
+def _sigma(statistics: Statistics, low: float, high: float) -> Float[Array, " heads"]:
+    return jnp.clip(jnp.sqrt(statistics.variance), low, high)
+
+
+def _observe(
+    old: Statistics, y: Rows, slot: Slots, beta: float, corrected: bool
+) -> tuple[Statistics, Float[Array, " heads"]]:
+    """Equation 6 for the mean over each head's rows; and how many rows each head had."""
+    heads = old.mu.shape[0]
+    count = jnp.zeros(heads).at[slot].add(1.0)
+    n = jnp.maximum(count, 1.0)
+    mean = jnp.zeros(heads).at[slot].add(y) / n
+    spread = jnp.zeros(heads).at[slot].add((y - mean[slot]) ** 2) / n
+    t = old.updates + 1.0
+    # Without correction the first targets would be mixed with the arbitrary mu = 0, sigma = 1 for 1 / beta updates.
+    step = jnp.minimum(beta / -jnp.expm1(t * math.log1p(-beta)), 1.0) if corrected else jnp.full(heads, beta)
+    step = jnp.where(count > 0, step, 0.0)
+    # nu' - mu'^2 with nu' and mu' written out; every term is non-negative.
+    variance = (1 - step) * old.variance + step * spread + step * (1 - step) * (mean - old.mu) ** 2
+    new = Statistics(old.mu + step * (mean - old.mu), variance, jnp.where(count > 0, t, old.updates))
+    return new, count
+
+
+def rescale(
+    last: Layer,
+    mu: Float[Array, " heads"],
+    sigma: Float[Array, " heads"],
+    new_mu: Float[Array, " heads"],
+    new_sigma: Float[Array, " heads"],
+) -> Layer:
+    """Equation 7: the layer whose output times new_sigma plus new_mu is the old one's times sigma plus mu."""
+    w = last.w * (sigma / new_sigma)[:, None, None]
+    b = (sigma[:, None] * last.b + (mu - new_mu)[:, None]) / new_sigma[:, None]
+    return Layer(w, b, last.norm)
+
+
+def popart(
+    beta: float = 3e-4,
+    corrected: bool = True,
+    scaled_entropy: bool = True,
+    low: float = 1e-4,
+    high: float = 1e6,
+) -> Targets:
+    """Adaptive normalisation of targets, per head.
+
+    `corrected` weighs early updates so that the initial values do not count; `scaled_entropy` puts the entropy term of
+    the target in the network's units, as it is in the policy's loss, so that learning does not depend on the reward's
+    scale at all. Both are off in the equations as printed.
+    """
+
+    def normalise(statistics: Statistics, y: Rows, slot: Slots) -> Rows:
+        return (y - statistics.mu[slot]) / _sigma(statistics, low, high)[slot]
+
+    def unnormalise(statistics: Statistics, q: Rows, slot: Slots) -> Rows:
+        return _sigma(statistics, low, high)[slot] * q + statistics.mu[slot]
+
+    def entropy_unit(statistics: Statistics, slot: Slots) -> Rows:
+        sigma = _sigma(statistics, low, high)[slot]
+        return sigma if scaled_entropy else jnp.ones_like(sigma)
+
+    def adapt(
+        old: Statistics, critics: Critics, targets: Critics, y: Rows, slot: Slots
+    ) -> tuple[Statistics, Critics, Critics]:
+        new, _ = _observe(old, y, slot, beta, corrected)
+        before, after = _sigma(old, low, high), _sigma(new, low, high)
+
+        def moved(layers: Layers) -> Layers:
+            return (*layers[:-1], rescale(layers[-1], old.mu, before, new.mu, after))
+
+        first, second = (moved(critic) for critic in critics)
+        first_target, second_target = (moved(critic) for critic in targets)
+        return new, (first, second), (first_target, second_target)
+
+    def init() -> Any:
+        return jax.tree.map(jnp.asarray, Statistics(0.0, 1.0, 0.0))  # pyright: ignore[reportArgumentType]
+
+    return Targets(init, normalise, unnormalise, entropy_unit, adapt)
