@@ -35,7 +35,7 @@ from recall_rl.agent.update import make_update, update
 from recall_rl.collect.row import Row
 from recall_rl.collect.worker import Collect, ProcessWorker, Stretch
 from recall_rl.memory.memory import Memory
-from recall_rl.memory.sample import Batches
+from recall_rl.memory.sample import Batches, Group
 from recall_rl.methods.method import Method
 from recall_rl.runs.fingerprint import fingerprint
 from recall_rl.tasks.protocol import PROTOCOLS
@@ -47,6 +47,7 @@ from recall_rl.training.team import MachineConfig, Team
 
 CW, ROW, METHOD = PROTOCOLS["cw"], Row(12, 4), Method()
 CHUNK = 50
+NO_LESSONS = Group(np.empty((CHUNK, 0, 20), np.float32), np.empty((CHUNK, 0), np.int32))
 
 
 def alternate(sides: dict[str, Callable[[], float]], rounds: int) -> dict[str, float]:
@@ -65,7 +66,7 @@ def rate(count: int, work: Callable[[], None]) -> float:
 
 
 def filled_memory(rows: int) -> Memory:
-    memory = Memory(ROW)
+    memory = Memory(ROW, 1)
     memory.open(0, rows)
     memory.append(0, np.random.default_rng(0).standard_normal((rows, ROW.width), dtype=np.float32))
     return memory
@@ -77,7 +78,8 @@ class Bare:
     def __init__(self, config: AgentConfig, chunks: int):
         self.chunks = chunks
         rows = np.random.default_rng(0).standard_normal((CHUNK, config.batch, ROW.width), dtype=np.float32)
-        self.ready = jnp.asarray(rows), jnp.zeros((CHUNK, config.batch), jnp.int32)
+        learn = Group(jnp.asarray(rows), jnp.zeros((CHUNK, config.batch), jnp.int32))
+        self.ready = learn, NO_LESSONS
         self.state = init_agent(config, ROW, 0, 0)
 
         def scan(state, ready):
@@ -189,7 +191,7 @@ class Heads:
     def __init__(self, config: AgentConfig, heads: int, chunks: int):
         rows = np.random.default_rng(0).standard_normal((CHUNK, config.batch, ROW.width), dtype=np.float32)
         slot = np.broadcast_to((np.arange(config.batch) % 2).astype(np.int32), (CHUNK, config.batch))
-        self.batches = Batches(rows, slot, np.array([0, heads - 1], np.int32))
+        self.batches = Batches(Group(rows, slot), NO_LESSONS, np.array([0, heads - 1], np.int32))
         self.update, self.state, self.chunks = (
             make_update(METHOD, config, ROW),
             init_agent(config, ROW, heads, 0),

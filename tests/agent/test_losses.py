@@ -13,6 +13,7 @@ from recall_rl.agent.config import AgentConfig, NetworkConfig
 from recall_rl.agent.state import init_agent
 from recall_rl.agent.update import _loss, _targets
 from recall_rl.collect.row import Row
+from recall_rl.memory.sample import Group
 from recall_rl.methods.method import Method
 
 ROW, CONFIG = (
@@ -36,7 +37,8 @@ def batch():
     rows = rng.standard_normal((12, ROW.width)).astype(np.float32)
     rows[:, ROW.action] = np.tanh(rows[:, ROW.action])
     rows[:, ROW.terminated] = rng.integers(0, 2, 12)
-    return sac.columns(jnp.asarray(rows), jnp.asarray(rng.integers(0, 2, 12)), ROW)
+    learn = Group(jnp.asarray(rows), jnp.asarray(rng.integers(0, 2, 12)))
+    return sac.columns(learn, Group(jnp.zeros((0, 9)), jnp.zeros(0, jnp.int32)), ROW)
 
 
 def mlp(trunk, heads, x, head):
@@ -84,8 +86,8 @@ def by_hand(agent, batch, eps_next, eps):
 
 def test_targets_and_losses_are_the_equations(agent, batch):
     noise = np.asarray(jax.random.normal(jax.random.key(5), (2, 12, 2)))
-    y, l_q, l_pi, l_alpha = by_hand(agent, batch, noise[0], noise[1])
-    ours = _targets(Method(), CONFIG, agent, batch, noise[0])
+    y, l_q, l_pi, l_alpha = by_hand(agent, batch.learn, noise[0], noise[1])
+    ours = _targets(Method(), CONFIG, agent, batch.learn, noise[0])
     np.testing.assert_allclose(ours, y, rtol=2e-4, atol=1e-4)
     params = (agent.shared.params, agent.heads.params)
     total, metrics = _loss(Method(), CONFIG, ROW, agent, params, batch, jnp.asarray(y, jnp.float32), noise[1])
@@ -97,7 +99,7 @@ def test_targets_and_losses_are_the_equations(agent, batch):
 def test_each_loss_reaches_only_its_own_parameters(agent, batch):
     """The joint gradient equals the three gradients taken apart."""
     noise = np.asarray(jax.random.normal(jax.random.key(5), (2, 12, 2)))
-    y = _targets(Method(), CONFIG, agent, batch, noise[0])
+    y = _targets(Method(), CONFIG, agent, batch.learn, noise[0])
 
     def part(params, name):
         _, metrics = _loss(Method(), CONFIG, ROW, agent, params, batch, y, noise[1])

@@ -3,13 +3,13 @@ import dataclasses
 import jax
 import numpy as np
 import pytest
+from batches import learn_only
 
 from recall_rl.agent.config import AgentConfig, NetworkConfig
 from recall_rl.agent.state import init_agent, reset_optimiser
 from recall_rl.agent.update import make_update
 from recall_rl.collect.play import Lane, Player
 from recall_rl.collect.row import Row
-from recall_rl.memory.sample import Batches
 from recall_rl.methods.method import Method
 from recall_rl.tasks.probes import Constant
 
@@ -23,7 +23,7 @@ def batches(slots, heads, updates=3, seed=0):
     rows = rng.standard_normal((updates, len(slots), ROW.width)).astype(np.float32)
     rows[..., ROW.terminated] = 0
     slot = np.broadcast_to(np.array(slots, np.int32), (updates, len(slots)))
-    return Batches(rows, slot, np.array(heads, np.int32))
+    return learn_only(ROW, rows, slot, heads)
 
 
 def head(agent, i):
@@ -95,7 +95,7 @@ def test_a_chunk_is_its_updates_one_by_one_compiled_or_not():
     whole, _ = UPDATE(fresh(2), batches([0] * 8, heads=[0]))
     alone, step = fresh(2), batches([0] * 8, heads=[0])
     for k in range(3):
-        one = Batches(step.rows[k : k + 1], step.slot[k : k + 1], step.heads)
+        one = learn_only(ROW, step.learn.rows[k : k + 1], step.learn.slot[k : k + 1], step.heads)
         alone, _ = make_update(Method(), CONFIG, ROW, compiled=False)(alone, one)
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5), whole.shared, alone.shared)
 
@@ -134,5 +134,5 @@ def test_termination_stops_bootstrapping_and_truncation_does_not(terminates, val
     agent, update = init_agent(config, row, 1, 0), make_update(Method(), config, row)
     for _ in range(30):
         picked = rows[rng.integers(0, 100, (50, 32))]
-        agent, metrics = update(agent, Batches(picked, np.zeros((50, 32), np.int32), np.array([0], np.int32)))
+        agent, metrics = update(agent, learn_only(row, picked, np.zeros((50, 32), np.int32), [0]))
     assert float(metrics["q"]) == pytest.approx(value, rel=0.05)

@@ -20,7 +20,7 @@ from recall_rl.agent.config import AgentConfig
 from recall_rl.agent.state import AgentState, Params, Part, optimiser
 from recall_rl.collect.row import Row
 from recall_rl.memory.sample import Batches
-from recall_rl.methods.method import Method
+from recall_rl.methods.method import Adapt, Method
 
 Metrics = dict[str, Float[Array, ""]]
 Update = Callable[[AgentState, Batches], tuple[AgentState, Metrics]]
@@ -50,6 +50,7 @@ def update(
     batch = groups.learn
     noise = jax.random.normal(jax.random.fold_in(state.key, state.updates), (2, len(batch.r), row.action_size))
     y = _targets(method, config, state, batch, noise[0])
+    state = eqx.tree_at(lambda s: s.heads, state, _adapted(method.targets.before, state.heads, y, batch.slot))
     y_norm = method.targets.normalise(state.heads.statistics, y, batch.slot)
 
     def loss(params: tuple[Params, Params]) -> tuple[Float[Array, ""], Metrics]:
@@ -58,18 +59,17 @@ def update(
     before = (state.shared.params, state.heads.params)
     grads, metrics = jax.grad(loss, has_aux=True)(before)
     shared, heads = _step(method, config, state, _clip(grads, config.clip))
-    heads = _only_present(heads, state.heads, jnp.concatenate([batch.slot, groups.distil.slot]))
-    statistics, critics, targets = method.targets.adapt(
-        heads.statistics, heads.params.critics, heads.targets, y, batch.slot
-    )
-    heads = eqx.tree_at(
-        lambda p: (p.statistics, p.params.critics, p.targets),
-        heads,
-        (statistics, critics, targets),
-        is_leaf=lambda x: x is None,
-    )
+    heads = _only_present(heads, state.heads, groups)
+    heads = _adapted(method.targets.after, heads, y, batch.slot)
     after = eqx.tree_at(lambda s: (s.shared, s.heads, s.updates), state, (shared, heads, state.updates + 1))
     return after, {**metrics, "target": jnp.mean(y), "target_deviation": jnp.std(y)}
+
+
+def _adapted(adapt: Adapt, heads: Part, y: Float[Array, " rows"], slot: Any) -> Part:
+    """The heads with the statistics of their targets, and the last layers of their critics, brought up to date."""
+    statistics, critics, targets = adapt(heads.statistics, heads.params.critics, heads.targets, y, slot)
+    params = Params(heads.params.actor, critics, heads.params.log_alpha)
+    return Part(params, targets, heads.optimiser, statistics)
 
 
 def _targets(
@@ -163,10 +163,29 @@ def _step(method: Method, config: AgentConfig, state: AgentState, grads: tuple[P
     return part(state.shared, updates[0], shared_adam), part(state.heads, updates[1], head_adam)
 
 
-def _only_present(new: Part, old: Part, slot: Any) -> Part:
-    """New values where the batch has rows of a head, old ones elsewhere."""
+def _only_present(new: Part, old: Part, groups: sac.Groups) -> Part:
+    """New values where the batch has rows of a head, old ones elsewhere; lessons are rows for the actor alone."""
     slots = jax.tree.leaves(old)[0].shape[0]
     if slots == 1:
         return new
-    present: Bool[Array, " slots"] = (slot[:, None] == jnp.arange(slots)[None]).any(axis=0)
-    return jax.tree.map(lambda n, o: jnp.where(present.reshape(-1, *[1] * (n.ndim - 1)), n, o), new, old)
+
+    def present(*slot: Any) -> Bool[Array, " slots"]:
+        return (jnp.concatenate(slot)[:, None] == jnp.arange(slots)[None]).any(axis=0)
+
+    learnt, acted = present(groups.learn.slot), present(groups.learn.slot, groups.distil.slot)
+
+    def pick(here: Bool[Array, " slots"], new: Any, old: Any) -> Any:
+        return jax.tree.map(lambda n, o: jnp.where(here.reshape(-1, *[1] * (n.ndim - 1)), n, o), new, old)
+
+    def pick_params(new: Any, old: Any) -> Any:
+        if not isinstance(new, Params):
+            return pick(acted, new, old)
+        actor, critics = pick(acted, new.actor, old.actor), pick(learnt, new.critics, old.critics)
+        return Params(actor, critics, pick(learnt, new.log_alpha, old.log_alpha))
+
+    return Part(
+        pick_params(new.params, old.params),
+        pick(learnt, new.targets, old.targets),
+        jax.tree.map(pick_params, new.optimiser, old.optimiser, is_leaf=lambda x: isinstance(x, Params)),
+        new.statistics,
+    )

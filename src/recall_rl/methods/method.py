@@ -27,6 +27,17 @@ Slots = Int[Array, " rows"]
 Critics = tuple[Layers, Layers]
 
 
+Adapt = Callable[[Any, Critics, Critics, Rows, Slots], tuple[Any, Critics, Critics]]
+"""(statistics, critics' heads, target critics' heads, y, slot) -> the first three, brought up to date."""
+
+
+def unadapted(
+    statistics: Any, critics: Critics, targets: Critics, y: Rows, slot: Slots
+) -> tuple[Any, Critics, Critics]:
+    """Leave everything as it is."""
+    return statistics, critics, targets
+
+
 @dataclass(frozen=True)
 class Draw:
     """Which rows make a batch, and what memory keeps."""
@@ -49,8 +60,10 @@ class Targets:
     """The network's outputs -> values in the reward's units."""
     entropy_unit: Callable[[Any, Slots], Rows]
     """What one unit of entropy counts in a target, in the reward's units."""
-    adapt: Callable[[Any, Critics, Critics, Rows, Slots], tuple[Any, Critics, Critics]]
-    """(statistics, critics' heads, targets' heads, y, slot) after each update: the three, brought up to date."""
+    before: Adapt
+    """Brings statistics and last layers up to date with the targets of an update, before its gradient is taken."""
+    after: Adapt
+    """The same after its step; a method uses one of the two."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +113,8 @@ def raw() -> Targets:
         normalise=lambda statistics, y, slot: y,
         unnormalise=lambda statistics, q, slot: q,
         entropy_unit=lambda statistics, slot: jnp.ones(len(slot)),
-        adapt=lambda statistics, critics, targets, y, slot: (statistics, critics, targets),
+        before=unadapted,
+        after=unadapted,
     )
 
 

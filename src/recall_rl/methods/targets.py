@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from recall_rl.agent.networks import Layer, Layers
-from recall_rl.methods.method import Critics, Targets
+from recall_rl.methods.method import Critics, Targets, unadapted
 
 Rows = Float[Array, " rows"]
 Slots = Int[Array, " rows"]
@@ -73,6 +73,7 @@ def popart(
     beta: float = 3e-4,
     corrected: bool = True,
     scaled_entropy: bool = True,
+    first: bool = True,
     low: float = 1e-4,
     high: float = 1e6,
 ) -> Targets:
@@ -80,7 +81,8 @@ def popart(
 
     `corrected` weighs early updates so that the initial values do not count; `scaled_entropy` puts the entropy term of
     the target in the network's units, as it is in the policy's loss, so that learning does not depend on the reward's
-    scale at all. Both are off in the equations as printed.
+    scale; `first` brings the statistics up to date before the gradient is taken, so that no update sees targets of a
+    scale it does not know. All three are off in the equations as printed.
     """
 
     def normalise(statistics: Statistics, y: Rows, slot: Slots) -> Rows:
@@ -109,4 +111,5 @@ def popart(
     def init() -> Any:
         return jax.tree.map(jnp.asarray, Statistics(0.0, 1.0, 0.0))  # pyright: ignore[reportArgumentType]
 
-    return Targets(init, normalise, unnormalise, entropy_unit, adapt)
+    before, after = (adapt, unadapted) if first else (unadapted, adapt)
+    return Targets(init, normalise, unnormalise, entropy_unit, before, after)
