@@ -21,12 +21,13 @@ def outputs(part, statistics, shared, heads, s, a, slot):
     return [np.asarray(part.unnormalise(statistics, q, slot)) for q in raw]
 
 
+@pytest.mark.parametrize("corrected", [True, False])
 @pytest.mark.parametrize("jump", [1e-3, 1.0, 1e3, 1e6])
-def test_rescaling_leaves_every_unnormalised_output_as_it_was(jump):
+def test_rescaling_leaves_every_unnormalised_output_as_it_was(jump, corrected):
     """Of both critics and both targets, for every head, present or not."""
-    part, rng = popart(beta=0.5, corrected=False), np.random.default_rng(0)
+    part, rng = popart(beta=0.5, corrected=corrected), np.random.default_rng(0)
     agent = shaken(init_agent(CONFIG, ROW, 2, 0, part.init()), 0.3)
-    statistics = Statistics(jnp.array([3.0, -50.0, 0.0]), jnp.array([4.0, 1e4, 1.0]), jnp.zeros(3))
+    statistics = Statistics(jnp.array([3.0, -50.0, 0.0]), jnp.array([4.0, 1e4, 1.0]), jnp.ones(3))
     s, a = rng.standard_normal((9, 4)).astype(np.float32), rng.standard_normal((9, 2)).astype(np.float32)
     slot = jnp.asarray(rng.integers(0, 3, 9))
     y = jnp.asarray(jump * rng.standard_normal(9) + jump, jnp.float32)
@@ -88,7 +89,7 @@ def test_the_centred_form_is_the_papers_second_moment():
 
 def test_normalise_and_unnormalise_are_inverse():
     part = popart()
-    statistics = Statistics(jnp.array([5.0, -3.0]), jnp.array([4.0, 1e8]), jnp.zeros(2))
+    statistics = Statistics(jnp.array([5.0, -3.0]), jnp.array([4.0, 1e8]), jnp.ones(2))
     y, slot = jnp.array([1.0, 2.0, 3e4]), jnp.array([0, 0, 1])
     back = part.unnormalise(statistics, part.normalise(statistics, y, slot), slot)
     np.testing.assert_allclose(back, y, rtol=1e-5)

@@ -74,8 +74,8 @@ def popart(
     corrected: bool = True,
     scaled_entropy: bool = True,
     first: bool = True,
-    low: float = 1e-4,
-    high: float = 1e6,
+    low: float = 1e-6,
+    high: float = 1e8,
 ) -> Targets:
     """Adaptive normalisation of targets, per head.
 
@@ -85,24 +85,33 @@ def popart(
     scale it does not know. All three are off in the equations as printed.
     """
 
+    def known(statistics: Statistics) -> Float[Array, " heads"]:
+        """Sigma, or 0 where a head has seen no target: its first targets are then its rewards, in their own scale."""
+        sigma = _sigma(statistics, low, high)
+        return jnp.where(statistics.updates > 0, sigma, 0.0) if corrected else sigma
+
     def normalise(statistics: Statistics, y: Rows, slot: Slots) -> Rows:
         return (y - statistics.mu[slot]) / _sigma(statistics, low, high)[slot]
 
     def unnormalise(statistics: Statistics, q: Rows, slot: Slots) -> Rows:
-        return _sigma(statistics, low, high)[slot] * q + statistics.mu[slot]
+        return known(statistics)[slot] * q + statistics.mu[slot]
 
     def entropy_unit(statistics: Statistics, slot: Slots) -> Rows:
-        sigma = _sigma(statistics, low, high)[slot]
-        return sigma if scaled_entropy else jnp.ones_like(sigma)
+        return known(statistics)[slot] if scaled_entropy else jnp.ones(len(slot))
 
     def adapt(
         old: Statistics, critics: Critics, targets: Critics, y: Rows, slot: Slots
     ) -> tuple[Statistics, Critics, Critics]:
         new, _ = _observe(old, y, slot, beta, corrected)
         before, after = _sigma(old, low, high), _sigma(new, low, high)
+        mu = old.mu
+        if corrected:
+            # A head's first statistics are no change of scale: there is nothing yet to preserve.
+            begun = old.updates > 0
+            mu, before = jnp.where(begun, mu, new.mu), jnp.where(begun, before, after)
 
         def moved(layers: Layers) -> Layers:
-            return (*layers[:-1], rescale(layers[-1], old.mu, before, new.mu, after))
+            return (*layers[:-1], rescale(layers[-1], mu, before, new.mu, after))
 
         first, second = (moved(critic) for critic in critics)
         first_target, second_target = (moved(critic) for critic in targets)
