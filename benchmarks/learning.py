@@ -159,7 +159,7 @@ def compare() -> None:
                 print(f"| {name} | {step:,} | {' | '.join(row)} |")
         area = {side: returns.mean() for side, returns in cells.items()}
         print(f"| {name} | area under the curve | {' | '.join(f'{v:,.0f}' for v in area.values())} |")
-    figure.savefig(OUT / "learning.png", dpi=120)
+    figure.savefig(OUT.parent.parent / "docs" / "_static" / "learning.png", dpi=120)
 
 
 if __name__ == "__main__":
