@@ -85,7 +85,7 @@ class Unbounded(Sound):
 class Unseeded(Sound):
     def reset(self, seed=None, options=None):
         super().reset(seed=seed)
-        self.start = time.perf_counter()
+        self.start = np.random.default_rng().uniform()
         return self.observe(), {}
 
 

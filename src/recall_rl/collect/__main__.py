@@ -1,4 +1,4 @@
-"""The worker process: `python -m recall_rl.collect FD PARENT`."""
+"""The worker process: `python -m recall_rl.collect SOCKET MEMORY PARENT`."""
 
 import sys
 import threading
@@ -6,5 +6,6 @@ from multiprocessing.connection import Connection
 
 from recall_rl.collect.worker import leave_with, serve
 
-threading.Thread(target=leave_with, args=(int(sys.argv[2]),), daemon=True).start()
-serve(Connection(int(sys.argv[1])))
+socket, memory, parent = map(int, sys.argv[1:])
+threading.Thread(target=leave_with, args=(parent,), daemon=True).start()
+serve(Connection(socket), memory)

@@ -1,6 +1,6 @@
 """A process that steps environments, and the watchdog that notices when it dies or hangs.
 
-Started as `python -m recall_rl.collect FD PARENT` rather than through multiprocessing, so that a user's
+Started as `python -m recall_rl.collect SOCKET MEMORY PARENT` rather than through multiprocessing, so that a user's
 script needs no `if __name__ == "__main__"`.
 """
 
@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from recall_rl.collect.channel import Receiver, Sender, shared_file
 from recall_rl.collect.episode import Address, Purpose
 from recall_rl.collect.play import Beat, Episode, Lane, Player, play
 from recall_rl.collect.policy import Actor
@@ -202,10 +203,12 @@ class ProcessWorker:
         # One thread each: a learner and its workers together must not fight for cores.
         threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         path = os.pathsep.join(p for p in sys.path if p)
+        memory = shared_file()
+        inherited = [theirs.fileno(), memory]
         with open(log or os.devnull, "ab") as out:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "recall_rl.collect", str(theirs.fileno()), str(os.getpid())],
-                pass_fds=[theirs.fileno()],
+                [sys.executable, "-m", "recall_rl.collect", *map(str, inherited), str(os.getpid())],
+                pass_fds=inherited,
                 env={**os.environ, **threads, "PYTHONPATH": path},
                 stdin=subprocess.DEVNULL,
                 stdout=out,
@@ -215,11 +218,12 @@ class ProcessWorker:
             )
         theirs.close()
         self._connection = Connection(ours.detach())
+        self._sender = Sender(self._connection, memory)
 
     def send(self, request: Request) -> None:
         """Ask without waiting."""
         try:
-            self._connection.send(request)
+            self._sender.send(request)
         except OSError as error:
             raise RunError(self._obituary()) from error
 
@@ -266,7 +270,7 @@ def leave_with(parent: int) -> None:
     os._exit(1)
 
 
-def serve(connection: Connection) -> None:
+def serve(connection: Connection, memory: int) -> None:
     """Answer requests until the other side hangs up."""
     last = time.monotonic()
 
@@ -277,10 +281,10 @@ def serve(connection: Connection) -> None:
             last = now
             connection.send(Alive())
 
-    host = Host(beat)
+    host, requests = Host(beat), Receiver(connection, memory)
     while True:
         try:
-            request = cast("Request", connection.recv())
+            request = cast("Request", requests.receive())
         except (EOFError, OSError):
             return
         last = time.monotonic()
