@@ -13,10 +13,11 @@ def success(run, position, last):
 
 def test_a_probe_is_learnt_and_then_forgotten(tmp_path):
     run = recall_rl.train("probe", budget="smoke", out=tmp_path / "run")
-    scores = {e["step"]: {s["task"]: s["success"] for s in e["scores"]} for e in run.evaluations()}
-    assert scores[4000]["reach-0"] >= 0.8
-    assert scores[8000]["reach-180"] >= 0.8
-    assert scores[8000]["reach-0"] <= 0.5
+    first = [e["scores"][0]["success"] for e in run.evaluations()]
+    learnt, left = np.mean(first[3:6]), np.mean(first[-3:])
+    assert learnt >= 0.7
+    assert success(run, 1, last=3) >= 0.8
+    assert left <= learnt - 0.15
 
 
 @pytest.mark.slow

@@ -53,7 +53,7 @@ BUDGETS: dict[str, Budget] = {
     "smoke": Budget(
         "Seconds a task: enough for a probe task, and to see that everything runs.",
         AgentConfig(actor=_SMALL, critic=_SMALL, batch=64, initial_log_alpha=-1.0),
-        TrainingConfig(steps=4_000, start_steps=500, update_after=500, evaluate_every=1_000),
+        TrainingConfig(steps=6_000, start_steps=500, update_after=500, evaluate_every=1_000),
     ),
     "laptop": Budget(
         "A few minutes a task on one core: 100,000 steps, networks of 2 x 128 (provisional).",
