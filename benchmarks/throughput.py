@@ -1,7 +1,7 @@
 """How close to the bare engines: each pair alternated in one run, medians of the rounds.
 
-    python benchmarks/throughput.py            # about ten minutes on two cores; nothing else should run
-    python benchmarks/throughput.py --quick    # a look, in two minutes
+    python benchmarks/throughput.py                          # about a quarter of an hour; nothing else should run
+    python benchmarks/throughput.py --rounds 3 --seconds 1   # a look, in four minutes
 
 (a) learner with memory sampling / the same update in a bare `lax.scan` on ready batches
 (b) worker process with its policy / bare `env.step` with random actions (both with their resets)
@@ -245,16 +245,18 @@ def measure(size: str, tasks: list[str], rounds: int, seconds: float) -> list[di
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds")
+    parser.add_argument("--rounds", type=int, default=9, help="how often the sides of a pair take turns")
+    parser.add_argument("--seconds", type=float, default=2.5, help="about how long one turn is")
     parser.add_argument("--sizes", nargs="+", choices=["laptop", "paper"], default=["laptop", "paper"])
     parser.add_argument("--tasks", nargs="+", default=["handle-press-side", "push"])
     parser.add_argument("--json", help="also write the figures to this file")
     arguments = parser.parse_args()
-    rounds, seconds = (3, 1.0) if arguments.quick else (9, 2.5)
     machine = fingerprint(1)
-    print(f"{machine['cpu']}, {os.cpu_count()} cores; JAX {machine['jax']}, one learner thread; {rounds} rounds\n")
+    print(f"{machine['cpu']}, {os.cpu_count()} cores; JAX {machine['jax']}, one thread; {arguments.rounds} rounds\n")
     print("| measure | networks | ours | bare | ratio |\n|---|---|---|---|---|")
-    table = [row for size in arguments.sizes for row in measure(size, arguments.tasks, rounds, seconds)]
+    table = [
+        row for size in arguments.sizes for row in measure(size, arguments.tasks, arguments.rounds, arguments.seconds)
+    ]
     if arguments.json:
         with open(arguments.json, "w") as out:
-            json.dump({"machine": machine, "rounds": rounds, "rows": table}, out, indent=2)
+            json.dump({"machine": machine, "rounds": arguments.rounds, "rows": table}, out, indent=2)

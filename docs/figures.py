@@ -30,7 +30,7 @@ def forgetting() -> None:
     for position, (name, colour) in enumerate((("handle-press-side", BLUE), ("window-close", ORANGE))):
         axis.plot(*curve(run, position), color=colour, linewidth=2, label=name)
     axis.axvline(100_000, color=GREY, linestyle="--", linewidth=1)
-    axis.text(101_500, 0.5, "second task begins", color=GREY, fontsize=9, va="center")
+    axis.text(98_500, 0.1, "second task begins", color=GREY, fontsize=9, va="center", ha="right")
     axis.set(xlabel="environment steps", ylabel="success (10 episodes)", ylim=(-0.03, 1.03), xlim=(0, 200_000))
     axis.xaxis.set_major_formatter(lambda x, _: f"{x:,.0f}")
     axis.set_title("Fine-tuning, protocol mw3, budget laptop, seed 0", fontsize=10, loc="left")
@@ -46,7 +46,9 @@ def first_layer() -> None:
         axes, (("hps", "first layer normalised (budget laptop)"), ("hps-plain", "plain first layer")), strict=True
     ):
         for seed, colour in enumerate((BLUE, ORANGE, "#009e73")):
-            axis.plot(*curve(ROOT / f"results/foundation/{kind}-cw-seed{seed}", 0), color=colour, label=f"seed {seed}")
+            run = ROOT / f"results/foundation/{kind}-cw-seed{seed}"
+            if run.exists():
+                axis.plot(*curve(run, 0), color=colour, label=f"seed {seed}")
         axis.set(xlabel="environment steps", ylim=(-0.03, 1.03), xlim=(0, 100_000))
         axis.xaxis.set_major_formatter(lambda x, _: f"{x / 1000:,.0f}k")
         axis.set_title(title, fontsize=10, loc="left")
