@@ -37,10 +37,8 @@ def _sigma(statistics: Statistics, low: float, high: float) -> Float[Array, " he
     return jnp.clip(jnp.sqrt(statistics.variance), low, high)
 
 
-def _observe(
-    old: Statistics, y: Rows, slot: Slots, beta: float, corrected: bool
-) -> tuple[Statistics, Float[Array, " heads"]]:
-    """Equation 6 for the mean over each head's rows; and how many rows each head had."""
+def _observe(old: Statistics, y: Rows, slot: Slots, beta: float, corrected: bool) -> Statistics:
+    """Equation 6 for the mean over each head's rows; heads without rows keep what they had."""
     heads = old.mu.shape[0]
     count = jnp.zeros(heads).at[slot].add(1.0)
     n = jnp.maximum(count, 1.0)
@@ -52,8 +50,7 @@ def _observe(
     step = jnp.where(count > 0, step, 0.0)
     # nu' - mu'^2 with nu' and mu' written out; every term is non-negative.
     variance = (1 - step) * old.variance + step * spread + step * (1 - step) * (mean - old.mu) ** 2
-    new = Statistics(old.mu + step * (mean - old.mu), variance, jnp.where(count > 0, t, old.updates))
-    return new, count
+    return Statistics(old.mu + step * (mean - old.mu), variance, jnp.where(count > 0, t, old.updates))
 
 
 def rescale(
@@ -102,7 +99,7 @@ def popart(
     def adapt(
         old: Statistics, critics: Critics, targets: Critics, y: Rows, slot: Slots
     ) -> tuple[Statistics, Critics, Critics]:
-        new, _ = _observe(old, y, slot, beta, corrected)
+        new = _observe(old, y, slot, beta, corrected)
         before, after = _sigma(old, low, high), _sigma(new, low, high)
         mu = old.mu
         if corrected:

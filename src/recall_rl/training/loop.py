@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import jax
 import numpy as np
@@ -108,6 +108,8 @@ class _Run:
         self.cadence = setup.training.evaluate_every // setup.training.chunk
         self.done = 0
         self.agent = init_agent(setup.agent, setup.row, len(setup.sequence), setup.seed, setup.method.targets.init())
+        method = setup.method
+        self.agent = replace(self.agent, anchor=method.anchor.init(self.agent), mask=method.mask.init(self.agent))
         self._update = make_update(setup.method, setup.agent, setup.row, compiled)
         self.memory = Memory(setup.row, len(setup.sequence))
         self.collector = Collector(team.collecting, setup.seed, setup.training.lanes)
