@@ -31,11 +31,12 @@ from recall_rl.agent import sac
 from recall_rl.agent.config import AgentConfig
 from recall_rl.agent.export import actors
 from recall_rl.agent.state import init_agent
-from recall_rl.agent.update import make_update, update
+from recall_rl.agent.update import Rules, make_update, update
 from recall_rl.collect.row import Row
 from recall_rl.collect.worker import Collect, ProcessWorker, Stretch
 from recall_rl.memory.memory import Memory
 from recall_rl.memory.sample import Batches, Group
+from recall_rl.methods.draws import nothing
 from recall_rl.methods.method import Method
 from recall_rl.runs.fingerprint import fingerprint
 from recall_rl.tasks.protocol import PROTOCOLS
@@ -79,12 +80,12 @@ class Bare:
         self.chunks = chunks
         rows = np.random.default_rng(0).standard_normal((CHUNK, config.batch, ROW.width), dtype=np.float32)
         learn = Group(jnp.asarray(rows), jnp.zeros((CHUNK, config.batch), jnp.int32))
-        self.ready = learn, NO_LESSONS
+        self.ready = learn, nothing(CHUNK, ROW.width), NO_LESSONS
         self.state = init_agent(config, ROW, 0, 0)
 
         def scan(state, ready):
             def body(carry, batch):
-                return update(METHOD, config, ROW, carry, sac.columns(*batch, ROW))
+                return update(Rules(METHOD, config, ROW), carry, sac.columns(*batch, ROW), jnp.array(0), jnp.array(1.0))
 
             return jax.lax.scan(body, state, ready)
 
@@ -192,7 +193,8 @@ class Heads:
     def __init__(self, config: AgentConfig, heads: int, chunks: int):
         rows = np.random.default_rng(0).standard_normal((CHUNK, config.batch, ROW.width), dtype=np.float32)
         slot = np.broadcast_to((np.arange(config.batch) % 2).astype(np.int32), (CHUNK, config.batch))
-        self.batches = Batches(Group(rows, slot), NO_LESSONS, np.array([0, heads - 1], np.int32))
+        heads_used = np.array([0, heads - 1], np.int32)
+        self.batches = Batches(Group(rows, slot), nothing(CHUNK, ROW.width), NO_LESSONS, heads_used)
         self.update, self.state, self.chunks = (
             make_update(METHOD, config, ROW),
             init_agent(config, ROW, heads, 0),

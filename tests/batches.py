@@ -3,14 +3,21 @@
 import numpy as np
 
 from recall_rl.memory.sample import Batches, Group
+from recall_rl.methods.draws import nothing
 
 
-def no_lessons(row, updates):
-    """A distil group without rows."""
+def groups(row, rows, slot, heads, reference=None, distil=None, weight=None):
+    """Batches of transitions and, if given, of (rows, slot) to refer to and to distil."""
+
+    def group(given, width):
+        return Group(*given) if given else nothing(len(rows), width)
+
     width = row.observation_size + 2 * row.action_size
-    return Group(np.empty((updates, 0, width), np.float32), np.empty((updates, 0), np.int32))
+    return Batches(
+        Group(rows, slot, weight), group(reference, row.width), group(distil, width), np.array(heads, np.int32)
+    )
 
 
 def learn_only(row, rows, slot, heads):
     """Batches of transitions alone."""
-    return Batches(Group(rows, slot), no_lessons(row, len(rows)), np.array(heads, np.int32))
+    return groups(row, rows, slot, heads)

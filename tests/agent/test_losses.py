@@ -11,7 +11,7 @@ from shaken import shaken
 from recall_rl.agent import sac
 from recall_rl.agent.config import AgentConfig, NetworkConfig
 from recall_rl.agent.state import init_agent
-from recall_rl.agent.update import _loss, _targets
+from recall_rl.agent.update import Rules, _loss, _targets
 from recall_rl.collect.row import Row
 from recall_rl.memory.sample import Group
 from recall_rl.methods.method import Method
@@ -24,6 +24,8 @@ ROW, CONFIG = (
         gamma=0.9,
     ),
 )
+
+RULES = Rules(Method(), CONFIG, ROW)
 
 
 @pytest.fixture
@@ -38,7 +40,9 @@ def batch():
     rows[:, ROW.action] = np.tanh(rows[:, ROW.action])
     rows[:, ROW.terminated] = rng.integers(0, 2, 12)
     learn = Group(jnp.asarray(rows), jnp.asarray(rng.integers(0, 2, 12)))
-    return sac.columns(learn, Group(jnp.zeros((0, 9)), jnp.zeros(0, jnp.int32)), ROW)
+    none = jnp.zeros(0, jnp.int32)
+    reference, distil = Group(jnp.zeros((0, ROW.width)), none), Group(jnp.zeros((0, 9)), none)
+    return sac.columns(learn, reference, distil, ROW)
 
 
 def mlp(trunk, heads, x, head):
@@ -55,7 +59,7 @@ def mlp(trunk, heads, x, head):
 def by_hand(agent, batch, eps_next, eps):
     """(y, L_Q, L_pi, L_alpha) of the batch as loops over rows."""
     shared, heads = agent.shared, agent.heads
-    columns = [np.float64(c) for c in batch[:-1]]
+    columns = [np.float64(c) for c in batch[:5]]
     ys, errors, pis, temps = [], [], [], []
     entropy = 2 * math.log(0.089 * math.sqrt(2 * math.pi * math.e))
     for i, head in enumerate(np.asarray(batch.slot)):
@@ -87,10 +91,11 @@ def by_hand(agent, batch, eps_next, eps):
 def test_targets_and_losses_are_the_equations(agent, batch):
     noise = np.asarray(jax.random.normal(jax.random.key(5), (2, 12, 2)))
     y, l_q, l_pi, l_alpha = by_hand(agent, batch.learn, noise[0], noise[1])
-    ours = _targets(Method(), CONFIG, agent, batch.learn, noise[0])
+    ours, left = _targets(RULES, agent, batch.learn, jnp.array(0), jax.random.key(5))
     np.testing.assert_allclose(ours, y, rtol=2e-4, atol=1e-4)
+    np.testing.assert_array_equal(left, noise[1])
     params = (agent.shared.params, agent.heads.params)
-    total, metrics = _loss(Method(), CONFIG, ROW, agent, params, batch, jnp.asarray(y, jnp.float32), noise[1])
+    total, metrics = _loss(RULES, params, batch.learn, jnp.asarray(y, jnp.float32), noise[1])
     np.testing.assert_allclose(metrics["critic_loss"], l_q, rtol=1e-4)
     np.testing.assert_allclose(metrics["actor_loss"], l_pi, rtol=1e-4)
     np.testing.assert_allclose(total, l_q + l_pi + l_alpha, rtol=1e-4)
@@ -98,15 +103,14 @@ def test_targets_and_losses_are_the_equations(agent, batch):
 
 def test_each_loss_reaches_only_its_own_parameters(agent, batch):
     """The joint gradient equals the three gradients taken apart."""
-    noise = np.asarray(jax.random.normal(jax.random.key(5), (2, 12, 2)))
-    y = _targets(Method(), CONFIG, agent, batch.learn, noise[0])
+    y, noise = _targets(RULES, agent, batch.learn, jnp.array(0), jax.random.key(5))
 
     def part(params, name):
-        _, metrics = _loss(Method(), CONFIG, ROW, agent, params, batch, y, noise[1])
+        _, metrics = _loss(RULES, params, batch.learn, y, noise)
         return metrics[name]
 
     params = (agent.shared.params, agent.heads.params)
-    joint = jax.grad(lambda p: _loss(Method(), CONFIG, ROW, agent, p, batch, y, noise[1])[0])(params)
+    joint = jax.grad(lambda p: _loss(RULES, p, batch.learn, y, noise)[0])(params)
     critic = jax.grad(lambda p: part(p, "critic_loss"))(params)
     actor = jax.grad(lambda p: part(p, "actor_loss"))(params)
     for k in (0, 1):

@@ -1,6 +1,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+from batches import groups
 from shaken import shaken
 
 from recall_rl.agent import sac
@@ -9,9 +10,8 @@ from recall_rl.agent.state import init_agent
 from recall_rl.agent.update import make_update
 from recall_rl.collect.row import Row
 from recall_rl.memory.memory import Memory
-from recall_rl.memory.sample import Batches, Group
 from recall_rl.methods.anchors import distil, divergence
-from recall_rl.methods.method import Method
+from recall_rl.methods.method import Ended, Method
 from recall_rl.tasks.task import Stage
 
 ROW = Row(3, 2)
@@ -39,7 +39,8 @@ def remembered(agent, anchor, rows=500):
     memory = Memory(ROW, 2)
     memory.open(0, rows)
     memory.append(0, np.random.default_rng(0).standard_normal((rows, ROW.width)).astype(np.float32))
-    anchor.consolidate(agent, memory, Stage(new=(0,)), CONFIG, np.random.default_rng(1))
+    view = lambda position: (agent.shared.params, agent.heads.params)  # noqa: E731
+    anchor.consolidate(agent, Ended(memory, Stage(new=(0,)), CONFIG, view, np.random.default_rng(1)))
     return memory
 
 
@@ -61,10 +62,10 @@ def test_distillation_is_zero_at_the_old_policy_and_brings_a_moved_one_back():
     lesson = memory.lessons[0]
     s, outputs = lesson.states.take(np.arange(64))[:, :3], lesson.outputs.take(np.arange(64))
     slot = jnp.zeros(64, jnp.int32)
-    groups = sac.Groups(None, sac.Lessons(s, sac.Gaussian(outputs[:, :2], outputs[:, 2:]), slot))
+    given = sac.Groups(None, None, sac.Lessons(s, sac.Gaussian(outputs[:, :2], outputs[:, 2:]), slot))
 
     def loss(params):
-        return anchor.loss(None, CONFIG, params[0], params[1], groups)
+        return anchor.loss(None, CONFIG, params, params, given)
 
     there = (agent.shared.params, agent.heads.params)
     assert float(loss(there)) < 1e-6
@@ -87,7 +88,7 @@ def test_a_lesson_touches_the_actor_of_its_head_and_no_critic():
         rows = rng.standard_normal((2, 8, ROW.width)).astype(np.float32)
         lessons = rng.standard_normal((2, 8, 3 + 4)).astype(np.float32)
         slot = np.broadcast_to(np.array(slots, np.int32), (2, 8))
-        return Batches(Group(rows, slot), Group(lessons, np.ones((2, 8), np.int32)), np.array([0, 1], np.int32))
+        return groups(ROW, rows, slot, [0, 1], distil=(lessons, np.ones((2, 8), np.int32)))
 
     agent, _ = update(init_agent(CONFIG, ROW, 2, 0), batches([0, 1] * 4))
     before = jax.tree.map(np.array, agent.heads)

@@ -3,7 +3,8 @@ import numpy as np
 from recall_rl.agent.config import AgentConfig
 from recall_rl.collect.row import Row
 from recall_rl.memory.memory import Memory
-from recall_rl.methods.draws import half_past, this_task
+from recall_rl.memory.reservoir import ranks
+from recall_rl.methods.draws import everything, half_past, reservoir, this_task, with_reference
 from recall_rl.tasks.task import Stage
 
 ROW, CONFIG = Row(1, 1), AgentConfig(batch=64)
@@ -47,5 +48,63 @@ def test_only_the_newest_rows_are_drawn_from_a_long_task():
 
 def test_what_memory_keeps():
     given = memory({0: 1, 1: 1})
-    assert half_past().keeps(Stage(new=(2,)), given) == {0, 1}
-    assert this_task().keeps(Stage(new=(2,)), given) == set()
+    half_past().forget(given, Stage(new=(2,)), np.random.default_rng(0))
+    assert set(given.segments) == {0, 1}
+    this_task().forget(given, Stage(new=(2,)), np.random.default_rng(0))
+    assert not given.segments
+
+
+def test_everything_is_drawn_alike():
+    drawn = everything().batches(
+        memory({0: 300, 2: 100}), Stage(new=(2,)), CONFIG, 200, 10**6, np.random.default_rng(0)
+    )
+    positions = drawn.learn.rows[..., ROW.reward]
+    assert abs((positions == 0).mean() - 0.75) < 0.02
+    np.testing.assert_array_equal(drawn.heads[drawn.learn.slot], positions)
+    assert drawn.heads[0] == 2, "the first slot is the new task's"
+
+
+def test_the_authors_code_counts_old_rows_by_the_number_of_old_tasks():
+    given = memory({0: 30, 1: 30, 3: 30})
+    drawn = half_past("times old tasks").batches(given, Stage(new=(3,)), CONFIG, 2, 10**6, np.random.default_rng(0))
+    each = np.random.default_rng(1).standard_normal(128)
+    mean = (drawn.learn.weight[0] * each).mean()
+    np.testing.assert_allclose(mean, each[:64].mean() + 2 * each[64:].mean(), rtol=1e-5)
+    assert half_past().batches(given, Stage(new=(3,)), CONFIG, 2, 10**6, np.random.default_rng(0)).learn.weight is None
+
+
+def test_a_reservoir_holds_its_size_and_every_row_with_the_same_chance():
+    given, draw = memory({0: 1000, 1: 1000}), reservoir(rows=400)
+    draw.forget(given, Stage(new=(2,)), np.random.default_rng(0))
+    kept = {p: set(s.numbers) for p, s in given.segments.items()}
+    assert abs(len(given.segments[0]) - 200) < 50
+    assert abs(sum(map(len, given.segments.values())) - 400) < 80
+    given.open(2, 1000)
+    given.append(2, np.full((500, ROW.width), 2, np.float32))
+    drawn = draw.batches(given, Stage(new=(2,)), CONFIG, 300, 10**6, np.random.default_rng(0))
+    positions = drawn.heads[drawn.learn.slot]
+    assert abs((positions == 2).mean() - 0.2) < 0.06, "500 of the 2500 rows seen"
+    old = drawn.learn.rows[positions == 0][:, 0]
+    assert set(old.astype(int)) < kept[0], "fewer than before, none that was let go of"
+
+
+def test_ranks_are_uniform_and_belong_to_position_and_row():
+    numbers = np.arange(100_000)
+    found = ranks(3, numbers)
+    assert found.min() >= 0
+    assert found.max() < 1
+    np.testing.assert_allclose(np.histogram(found, 10, (0, 1))[0] / 1e5, 0.1, atol=0.005)
+    assert abs(np.corrcoef(found, ranks(4, numbers))[0, 1]) < 0.02
+    np.testing.assert_array_equal(ranks(3, numbers[500:600]), found[500:600])
+
+
+def test_a_reference_is_drawn_from_the_rows_kept_of_old_tasks():
+    given, draw = memory({0: 1000, 1: 20}), with_reference(rows=50)
+    draw.forget(given, Stage(new=(2,)), np.random.default_rng(0))
+    assert [len(s) for s in given.segments.values()] == [50, 20]
+    given.open(2, 100)
+    given.append(2, np.full((100, ROW.width), 2, np.float32))
+    drawn = draw.batches(given, Stage(new=(2,)), CONFIG, 50, 10**6, np.random.default_rng(0))
+    np.testing.assert_array_equal(drawn.learn.rows[..., ROW.reward], 2)
+    assert set(np.unique(drawn.reference.rows[..., ROW.reward])) == {0, 1}
+    np.testing.assert_array_equal(drawn.heads[drawn.reference.slot], drawn.reference.rows[..., ROW.reward])

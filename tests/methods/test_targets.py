@@ -31,7 +31,7 @@ def test_rescaling_leaves_every_unnormalised_output_as_it_was(jump, corrected):
     s, a = rng.standard_normal((9, 4)).astype(np.float32), rng.standard_normal((9, 2)).astype(np.float32)
     slot = jnp.asarray(rng.integers(0, 3, 9))
     y = jnp.asarray(jump * rng.standard_normal(9) + jump, jnp.float32)
-    new, critics, targets = part.before(
+    new, critics, targets = part.adapt(
         statistics, agent.heads.params.critics, agent.heads.targets, y, jnp.zeros(9, jnp.int32)
     )
     assert float(new.variance[0]) != 4.0
@@ -50,7 +50,7 @@ def test_rescaling_leaves_every_unnormalised_output_as_it_was(jump, corrected):
 def follow(part, batches):
     layers = init_agent(CONFIG, ROW, 0, 0).heads.params.critics
     statistics = jax.tree.map(lambda x: x[None], part.init())
-    adapt = jax.jit(lambda s, y: part.before(s, layers, layers, y, jnp.zeros(len(y), jnp.int32))[0])
+    adapt = jax.jit(lambda s, y: part.adapt(s, layers, layers, y, jnp.zeros(len(y), jnp.int32))[0])
     for y in batches:
         statistics = adapt(statistics, jnp.asarray(y, jnp.float32))
         assert all(np.isfinite(x).all() for x in jax.tree.leaves(statistics))

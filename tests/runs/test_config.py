@@ -73,6 +73,7 @@ def test_values_are_read_by_their_type():
         (["training.start_steps=130"], "multiple of training.chunk"),
         (["training.lanes=3"], "multiple of training.lanes"),
         (["training.lag=2"], "must be 0 or 1"),
+        (["training.anneal=1.5"], r"must be in \[0, 1\]"),
         (["training.updates_per_step=0"], "at least one update"),
         (["machine.workers=0"], "must be positive"),
         (["agent.actor.trunk=-1"], "cannot be negative"),

@@ -9,9 +9,13 @@ from recall_rl.agent.export import actors
 from recall_rl.collect.episode import Purpose
 from recall_rl.collect.row import Row
 from recall_rl.collect.worker import Collect, InlineWorker, Play
-from recall_rl.methods.method import Method, Start
+from recall_rl.methods.draws import half_past
+from recall_rl.methods.find import method as find
+from recall_rl.methods.method import Method, Phase, Start
+from recall_rl.methods.starts import best_return
 from recall_rl.tasks.protocol import PROTOCOLS
 from recall_rl.tasks.sequences import sequence
+from recall_rl.training import loop
 from recall_rl.training.config import TrainingConfig
 from recall_rl.training.loop import Setup, learn
 from recall_rl.training.team import MachineConfig, Team
@@ -123,7 +127,7 @@ def test_trials_are_played_one_head_at_a_time_and_stay_out_of_memory_and_evaluat
         tried.append(returns)
         return agent
 
-    start = Start(candidates=lambda agent, stage: tuple(range(stage.new[0])), begin=begin)
+    start = Start(candidates=best_return().candidates, begin=begin)
     plain, with_trials = play(setup()), play(setup(method=Method(start=start)))
     assert [sorted(returns) for returns in tried] == [[], [0]]
     trials = [ask for ask in with_trials[2].collecting[0].asked if isinstance(ask, Play)]
@@ -142,3 +146,84 @@ def test_rows_of_the_old_task_are_forgotten_by_fine_tuning():
     method = Method(draw=dataclasses.replace(Method().draw, batches=spy))
     play(setup(method=method))
     assert {(new, tuple(kept)) for new, kept in drawn} == {((0,), (0,)), ((1,), (1,))}
+
+
+def spied(monkeypatch):
+    """The batches that every update is given."""
+    seen, original = [], loop.make_update
+
+    def make(*args):
+        update = original(*args)
+
+        def noting(agent, batches):
+            seen.append(batches)
+            return update(agent, batches)
+
+        return noting
+
+    monkeypatch.setattr(loop, "make_update", make)
+    return seen
+
+
+def test_the_learning_rate_falls_within_each_task(monkeypatch):
+    seen = spied(monkeypatch)
+    play(setup(anneal=0.1))
+    rates = np.array([float(b.rate) for b in seen])
+    np.testing.assert_allclose(rates, np.tile(1 - 0.9 * np.arange(1, 10) / 10, 2), rtol=1e-6)
+    seen.clear()
+    play(setup())
+    assert {float(b.rate) for b in seen} == {1.0}
+
+
+def test_tasks_learnt_together_gather_and_learn_a_share_each(monkeypatch):
+    seen = spied(monkeypatch)
+    progress, _, crew = play(setup("reach-0,reach-90,reach-180", method=find("mtl")))
+    assert progress[-1].step == progress[-1].steps == 600
+    assert {p.new for p in progress} == {(0, 1, 2)}
+    gathered = [s for ask in crew.collecting[0].asked if isinstance(ask, Collect) for s in ask.stretches]
+    assert [sum(s.steps for s in gathered if s.position == p) for p in range(3)] == [200] * 3
+    assert len(seen) == 9
+    assert seen[0].learn.rows.shape[:2] == (60, 16)
+    np.testing.assert_array_equal(np.bincount(seen[0].learn.slot[0]), [6, 5, 5])
+
+
+def test_old_environments_are_visited_again_if_asked_and_their_old_rows_dropped(monkeypatch):
+    lengths = []
+
+    def spy(memory, stage, *rest):
+        lengths.append((stage.new[0], {p: len(s) for p, s in memory.segments.items()}))
+        return find("perfect-memory").draw.batches(memory, stage, *rest)
+
+    method = dataclasses.replace(find("perfect-memory"), draw=dataclasses.replace(half_past(), batches=spy))
+    progress, _, crew = play(setup(method=method, revisit=True))
+    assert progress[-1].steps == 400, "visits are not counted as steps"
+    assert lengths[-1] == (1, {0: 200, 1: 200})
+    assert next(kept for new, kept in lengths if new == 1) == {0: 40, 1: 40}
+    second = [ask for ask in crew.collecting[0].asked if isinstance(ask, Collect)][10:]
+    assert all({s.position for s in ask.stretches} == {0, 1} for ask in second)
+    first_chunk = {s.position: s.actor for s in second[0].stretches}
+    assert first_chunk[1] is None, "the new task starts at random"
+    assert first_chunk[0] is not None, "an old one acts with its policy"
+
+
+def test_later_tasks_may_start_with_their_policy():
+    _, _, crew = play(setup(explore_again=False))
+    sent = [ask.stretches[0].actor for ask in crew.collecting[0].asked if isinstance(ask, Collect)]
+    assert [actor is None for actor in sent[:2] + sent[10:12]] == [True, True, False, False]
+
+
+def test_a_phase_after_a_task_learns_without_gathering_and_before_the_evaluation(monkeypatch):
+    seen, begun = spied(monkeypatch), []
+
+    def begin(agent, stage, config):
+        begun.append((stage.new, len(seen)))
+        return agent
+
+    phase = Phase(begin, updates=lambda agent, stage, training: 60)
+    progress, _, crew = play(setup(method=Method(settle=(phase,))))
+    assert begun == [((0,), 9), ((1,), 9 + 3 + 9)]
+    assert len(seen) == 2 * (9 + 3)
+    assert len([ask for ask in crew.collecting[0].asked if isinstance(ask, Collect)]) == 20
+    assert [p.step for p in progress].count(200) == 1 + 3
+    asked = [ask.jobs[0].address for ask in crew.evaluating[0].asked]
+    assert len(asked) == 4

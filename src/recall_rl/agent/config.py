@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from recall_rl.collect.policy import Activation
 
@@ -47,3 +48,7 @@ class AgentConfig:
     """Global gradient norm allowed to actor, critics and temperature each; none by default."""
     reset_optimiser: bool = True
     """Whether a new stage starts with fresh optimiser moments."""
+    reset_count: bool = True
+    """Whether the optimiser's step count starts anew with its moments; without it, steps after a reset are larger."""
+    temperature_rows: Literal["all", "new"] = "all"
+    """Which rows of a batch move temperatures: all of them, or those of the new task."""

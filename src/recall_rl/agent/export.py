@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import jax
 import numpy as np
@@ -26,11 +26,21 @@ def _dense(layer: Layer) -> Dense:
     return Dense(np.array(layer.w), np.array(layer.b), *extra)
 
 
-def actors(agent: AgentState, method: Method, config: AgentConfig, positions: Sequence[int]) -> list[Actor]:
-    """The weights that act at each of these positions; waits for the updates that make them."""
-    shared, heads = method.mask.view(agent.mask, agent.shared.params, agent.heads.params)
-    trunk = tuple(_dense(layer) for layer in shared.actor)
-    return [
-        Actor((*trunk, *(_dense(layer) for layer in _head(heads.actor, position))), config.actor.activation)
-        for position in positions
-    ]
+def actors(
+    agent: AgentState,
+    method: Method,
+    config: AgentConfig,
+    positions: Sequence[int],
+    tried: Mapping[int, Layers] | None = None,
+) -> list[Actor]:
+    """The weights that act at each of these positions; waits for the updates that make them.
+
+    `tried` puts other heads in place of a position's own.
+    """
+
+    def actor(position: int) -> Actor:
+        shared, heads = method.mask.view(agent.mask, position, agent.shared.params, agent.heads.params, None)
+        head = _head(heads.actor, position) if tried is None else tried[position]
+        return Actor(tuple(_dense(layer) for layer in (*shared.actor, *head)), config.actor.activation)
+
+    return [actor(position) for position in positions]

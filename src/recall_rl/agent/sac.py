@@ -33,6 +33,8 @@ class Transitions(NamedTuple):
     terminated: Float[Array, " rows"]
     s_next: Float[Array, "rows observation"]
     slot: Int[Array, " rows"]
+    weight: Float[Array, " rows"] | None
+    """How much each row counts in a mean over rows; None: all alike."""
 
 
 class Lessons(NamedTuple):
@@ -47,25 +49,37 @@ class Groups(NamedTuple):
     """What one update learns from."""
 
     learn: Transitions
+    reference: Transitions
     distil: Lessons
 
 
-def columns(learn: Group, distil: Group, row: Row) -> Groups:
+def columns(learn: Group, reference: Group, distil: Group, row: Row) -> Groups:
     """Take the stored rows of one update apart."""
-    rows: Any = learn.rows
     lessons: Any = distil.rows
     mean, log_std = jnp.split(lessons[:, row.observation_size :], 2, axis=-1)
     return Groups(
-        Transitions(
-            s=rows[:, row.observation],
-            a=rows[:, row.action],
-            r=rows[:, row.reward],
-            terminated=rows[:, row.terminated],
-            s_next=rows[:, row.next_observation],
-            slot=learn.slot,  # pyright: ignore[reportArgumentType]
-        ),
+        _transitions(learn, row),
+        _transitions(reference, row),
         Lessons(lessons[:, : row.observation_size], Gaussian(mean, log_std), distil.slot),  # pyright: ignore
     )
+
+
+def _transitions(group: Group, row: Row) -> Transitions:
+    rows: Any = group.rows
+    return Transitions(
+        s=rows[:, row.observation],
+        a=rows[:, row.action],
+        r=rows[:, row.reward],
+        terminated=rows[:, row.terminated],
+        s_next=rows[:, row.next_observation],
+        slot=group.slot,  # pyright: ignore[reportArgumentType]
+        weight=group.weight,  # pyright: ignore[reportArgumentType]
+    )
+
+
+def average(each: Float[Array, " rows"], weight: Float[Array, " rows"] | None) -> Float[Array, ""]:
+    """Mean over rows, each counted by its weight."""
+    return jnp.mean(each if weight is None else each * weight)
 
 
 def target_entropy(config: AgentConfig, action_size: int) -> float:
@@ -104,23 +118,33 @@ def value(
     return forward(trunk, heads, config.critic.activation, jnp.concatenate([s, a], axis=-1), slot)[:, 0]
 
 
-def critic_loss(q: tuple[Float[Array, " rows"], Float[Array, " rows"]], y: Float[Array, " rows"]) -> Float[Array, ""]:
+def critic_loss(
+    q: tuple[Float[Array, " rows"], Float[Array, " rows"]],
+    y: Float[Array, " rows"],
+    weight: Float[Array, " rows"] | None = None,
+) -> Float[Array, ""]:
     """L_Q, equation 1 (3 if y is normalised): half the squared error, summed over both critics."""
-    return 0.5 * sum((jnp.mean((q_k - y) ** 2) for q_k in q), start=jnp.zeros(()))
+    return 0.5 * sum((average((q_k - y) ** 2, weight) for q_k in q), start=jnp.zeros(()))
 
 
 def actor_loss(
-    alpha: Float[Array, " rows"], log_pi: Float[Array, " rows"], q_min: Float[Array, " rows"]
+    alpha: Float[Array, " rows"],
+    log_pi: Float[Array, " rows"],
+    q_min: Float[Array, " rows"],
+    weight: Float[Array, " rows"] | None = None,
 ) -> Float[Array, ""]:
     """L_pi, equation 2 (5 if q is normalised)."""
-    return jnp.mean(alpha * log_pi - q_min)
+    return average(alpha * log_pi - q_min, weight)
 
 
 def temperature_loss(
-    log_alpha: Float[Array, " rows"], log_pi: Float[Array, " rows"], entropy: float
+    log_alpha: Float[Array, " rows"],
+    log_pi: Float[Array, " rows"],
+    entropy: float,
+    weight: Float[Array, " rows"] | None = None,
 ) -> Float[Array, ""]:
     """Moves each task's temperature until its policy's entropy is the target entropy."""
-    return -jnp.mean(log_alpha * (log_pi + entropy))
+    return -average(log_alpha * (log_pi + entropy), weight)
 
 
 def soft_target(

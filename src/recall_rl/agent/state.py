@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -22,6 +23,8 @@ class Params(eqx.Module):
     actor: Layers
     critics: tuple[Layers, Layers]
     log_alpha: Float[Array, " heads"] | None = None
+    extra: Any = None
+    """What the method's `mask` part adds to be learnt; its gradient is clipped with the actor's."""
 
 
 class Part(eqx.Module):
@@ -62,13 +65,35 @@ def _init_optimisers(config: AgentConfig, shared: Params, heads: Params) -> tupl
     return adam.init(shared), jax.vmap(adam.init)(heads)  # pyright: ignore[reportArgumentType]
 
 
-def init_agent(config: AgentConfig, row: Row, tasks: int, seed: int, statistics: Any = None) -> AgentState:
+def inner(shared: tuple[Any, Any], heads: tuple[Any, Any]) -> Float[Array, ""]:
+    """The inner product of two gradients, given those of the trunks and those of the heads.
+
+    Heads are summed one by one, so that slots without rows do not change its last bits.
+    """
+    total = sum((jnp.vdot(x, y) for x, y in _pairs(*shared)), start=jnp.zeros(()))
+    each = (jnp.sum((x * y).reshape(len(x), -1), axis=1) for x, y in _pairs(*heads))
+    return total + sum((jnp.sum(e) for e in each), start=jnp.zeros(()))
+
+
+def _pairs(one: Any, other: Any) -> list[tuple[Array, Array]]:
+    return list(zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True))
+
+
+Extend = Callable[[Params, Params], tuple[Params, Params]]
+"""(trunks, heads) -> the same with what a method adds to be learnt."""
+
+
+def init_agent(
+    config: AgentConfig, row: Row, tasks: int, seed: int, statistics: Any = None, extend: Extend | None = None
+) -> AgentState:
     """A new agent for this many tasks; task i's head does not depend on their number."""
     inputs, actions, heads = row.observation_size, row.action_size, tasks + 1
     actor = init_network(config.actor, inputs, 2 * actions, heads, (seed, 0))
     critics = [init_network(config.critic, inputs + actions, 1, heads, (seed, k)) for k in (1, 2)]
     shared = Params(actor[0], (critics[0][0], critics[1][0]))
     own = Params(actor[1], (critics[0][1], critics[1][1]), jnp.full(heads, config.initial_log_alpha))
+    if extend is not None:
+        shared, own = extend(shared, own)
     shared_adam, own_adam = _init_optimisers(config, shared, own)
     every = jax.tree.map(lambda x: jnp.broadcast_to(x, (heads, *jnp.shape(x))), statistics)
     # Copies, because the state is donated and two leaves must not be one buffer.
@@ -84,6 +109,9 @@ def init_agent(config: AgentConfig, row: Row, tasks: int, seed: int, statistics:
 
 
 def reset_optimiser(state: AgentState, config: AgentConfig) -> AgentState:
-    """The same agent with fresh optimiser moments and step counts."""
+    """The same agent with fresh optimiser moments and, unless the config keeps them, step counts."""
     shared, heads = _init_optimisers(config, state.shared.params, state.heads.params)
+    if not config.reset_count:
+        shared = (shared[0]._replace(count=jnp.copy(state.shared.optimiser[0].count)), *shared[1:])
+        heads = (heads[0]._replace(count=jnp.copy(state.heads.optimiser[0].count)), *heads[1:])
     return eqx.tree_at(lambda s: (s.shared.optimiser, s.heads.optimiser), state, (shared, heads))

@@ -8,35 +8,47 @@ weights, moments and step count.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from recall_rl.agent import sac
 from recall_rl.agent.config import AgentConfig
-from recall_rl.agent.state import AgentState, Params, Part, optimiser
+from recall_rl.agent.state import AgentState, Params, Part, inner, optimiser
 from recall_rl.collect.row import Row
 from recall_rl.memory.sample import Batches
-from recall_rl.methods.method import Adapt, Method
+from recall_rl.methods.method import Method, Moment
 
 Metrics = dict[str, Float[Array, ""]]
 Update = Callable[[AgentState, Batches], tuple[AgentState, Metrics]]
+Both = tuple[Params, Params]
+"""Parameters, or gradients, of the trunks and of the heads."""
+
+
+class Rules(NamedTuple):
+    """What stays the same over a run."""
+
+    method: Method
+    config: AgentConfig
+    row: Row
 
 
 def make_update(method: Method, config: AgentConfig, row: Row, compiled: bool = True) -> Update:
     """The function that learns from one chunk's batches; the state given to it is used up."""
+    rules = Rules(method, config, row)
 
     def chunk(state: AgentState, batches: Batches) -> tuple[AgentState, Metrics]:
         heads = jax.tree.map(lambda x: x[batches.heads], state.heads)
 
         def body(carry: AgentState, batch: Any) -> tuple[AgentState, Metrics]:
-            return update(method, config, row, carry, sac.columns(batch[0], batch[1], row))
+            groups = sac.columns(batch[0], batch[1], batch[2], row)
+            return update(rules, carry, groups, jnp.asarray(batches.heads[0]), jnp.asarray(batches.rate))
 
         start = eqx.tree_at(lambda s: s.heads, state, heads)
-        end, metrics = jax.lax.scan(body, start, (batches.learn, batches.distil))
+        end, metrics = jax.lax.scan(body, start, (batches.learn, batches.reference, batches.distil))
         back = jax.tree.map(lambda every, some: every.at[batches.heads].set(some), state.heads, end.heads)
         return eqx.tree_at(lambda s: s.heads, end, back), jax.tree.map(jnp.mean, metrics)
 
@@ -44,41 +56,47 @@ def make_update(method: Method, config: AgentConfig, row: Row, compiled: bool = 
 
 
 def update(
-    method: Method, config: AgentConfig, row: Row, state: AgentState, groups: sac.Groups
+    rules: Rules, state: AgentState, groups: sac.Groups, position: Int[Array, ""], rate: Float[Array, ""]
 ) -> tuple[AgentState, Metrics]:
-    """One step on the joint loss: gradient, clipping, optimiser, mask, Polyak average, target statistics."""
-    batch = groups.learn
-    noise = jax.random.normal(jax.random.fold_in(state.key, state.updates), (2, len(batch.r), row.action_size))
-    y = _targets(method, config, state, batch, noise[0])
-    state = eqx.tree_at(lambda s: s.heads, state, _adapted(method.targets.before, state.heads, y, batch.slot))
-    y_norm = method.targets.normalise(state.heads.statistics, y, batch.slot)
+    """One step on the joint loss: gradients, their combination, clipping, optimiser, mask, Polyak average.
 
-    def loss(params: tuple[Params, Params]) -> tuple[Float[Array, ""], Metrics]:
-        return _loss(method, config, row, state, params, groups, y_norm, noise[1])
+    The statistics of the targets are brought up to date at the moment that the method's `targets` part names.
+    """
+    method, config, batch = rules.method, rules.config, groups.learn
+    key = jax.random.fold_in(state.key, state.updates)
+    y, noise = _targets(rules, state, batch, position, key)
 
-    before = (state.shared.params, state.heads.params)
-    grads, metrics = jax.grad(loss, has_aux=True)(before)
-    shared, heads = _step(method, config, state, _clip(grads, config.clip))
-    heads = _only_present(heads, state.heads, groups)
-    heads = _adapted(method.targets.after, heads, y, batch.slot)
+    def adapt(heads: Part, moment: Moment) -> Part:
+        return _adapted(rules, heads, y, batch.slot) if method.targets.moment == moment else heads
+
+    state = eqx.tree_at(lambda s: s.heads, state, adapt(state.heads, "before the gradient"))
+    grads, metrics = _gradient(rules, state, groups, position, y, noise, key)
+    reference = _reference_gradient(rules, state, groups, position, key)
+    grads = _clip(method.mask.combine(state.mask, position, grads, reference), config.clip)
+    state = eqx.tree_at(lambda s: s.heads, state, adapt(state.heads, "before the step"))
+    shared, heads = _step(rules, state, position, grads, rate)
+    heads = adapt(_only_present(heads, state.heads, groups), "after the step")
     after = eqx.tree_at(lambda s: (s.shared, s.heads, s.updates), state, (shared, heads, state.updates + 1))
     return after, {**metrics, "target": jnp.mean(y), "target_deviation": jnp.std(y)}
 
 
-def _adapted(adapt: Adapt, heads: Part, y: Float[Array, " rows"], slot: Any) -> Part:
+def _adapted(rules: Rules, heads: Part, y: Float[Array, " rows"], slot: Int[Array, " rows"]) -> Part:
     """The heads with the statistics of their targets, and the last layers of their critics, brought up to date."""
-    statistics, critics, targets = adapt(heads.statistics, heads.params.critics, heads.targets, y, slot)
-    params = Params(heads.params.actor, critics, heads.params.log_alpha)
-    return Part(params, targets, heads.optimiser, statistics)
+    statistics, critics, targets = rules.method.targets.adapt(
+        heads.statistics, heads.params.critics, heads.targets, y, slot
+    )
+    return Part(eqx.tree_at(lambda p: p.critics, heads.params, critics), targets, heads.optimiser, statistics)
 
 
 def _targets(
-    method: Method, config: AgentConfig, state: AgentState, batch: sac.Transitions, noise: Float[Array, "rows action"]
-) -> Float[Array, " rows"]:
-    """The target y of each row, in the reward's units, from the target critics and the present policy."""
-    shared, heads = method.mask.view(state.mask, state.shared.params, state.heads.params)
-    pi = sac.policy(config, shared, heads, batch.s_next, batch.slot)
-    a_next, log_pi = sac.sample(pi, noise)
+    rules: Rules, state: AgentState, batch: sac.Transitions, position: Int[Array, ""], key: PRNGKeyArray
+) -> tuple[Float[Array, " rows"], Float[Array, "rows action"]]:
+    """The target y of each row, in the reward's units, from the target critics and the present policy; and noise."""
+    method, config = rules.method, rules.config
+    noise = jax.random.normal(key, (2, len(batch.r), rules.row.action_size))
+    seen = method.mask.view(state.mask, position, state.shared.params, state.heads.params, jax.random.fold_in(key, 1))
+    pi = sac.policy(config, *seen, batch.s_next, batch.slot)
+    a_next, log_pi = sac.sample(pi, noise[0])
     q_next = jnp.minimum(
         *(
             sac.value(config, trunk, head, batch.s_next, a_next, batch.slot)
@@ -86,24 +104,56 @@ def _targets(
         )
     )
     q_next = method.targets.unnormalise(state.heads.statistics, q_next, batch.slot)
-    assert heads.log_alpha is not None
-    alpha = jnp.exp(heads.log_alpha)[batch.slot] * method.targets.entropy_unit(state.heads.statistics, batch.slot)
-    return sac.soft_target(batch.r, batch.terminated, config.gamma, q_next, alpha, log_pi)
+    log_alpha = state.heads.params.log_alpha
+    assert log_alpha is not None
+    alpha = jnp.exp(log_alpha)[batch.slot] * method.targets.entropy_unit(state.heads.statistics, batch.slot)
+    return sac.soft_target(batch.r, batch.terminated, config.gamma, q_next, alpha, log_pi), noise[1]
+
+
+def _gradient(
+    rules: Rules,
+    state: AgentState,
+    groups: sac.Groups,
+    position: Int[Array, ""],
+    y: Float[Array, " rows"],
+    noise: Float[Array, "rows action"],
+    key: PRNGKeyArray,
+) -> tuple[Both, Metrics]:
+    """The gradient of the joint loss (equation 9) on the group to learn from."""
+    y_norm = rules.method.targets.normalise(state.heads.statistics, y, groups.learn.slot)
+
+    def loss(params: Both) -> tuple[Float[Array, ""], Metrics]:
+        seen = rules.method.mask.view(state.mask, position, *params, jax.random.fold_in(key, 2))
+        learning, metrics = _loss(rules, seen, groups.learn, y_norm, noise)
+        anchor = rules.method.anchor.loss(state.anchor, rules.config, params, seen, groups)
+        return learning + anchor, {**metrics, "anchor_loss": anchor}
+
+    return jax.grad(loss, has_aux=True)((state.shared.params, state.heads.params))
+
+
+def _reference_gradient(
+    rules: Rules, state: AgentState, groups: sac.Groups, position: Int[Array, ""], key: PRNGKeyArray
+) -> Both | None:
+    """The gradient of the same losses, without the anchor, on the reference group; None if it has no rows."""
+    batch = groups.reference
+    if len(batch.r) == 0:
+        return None
+    key = jax.random.fold_in(key, 3)
+    y, noise = _targets(rules, state, batch, position, key)
+    y_norm = rules.method.targets.normalise(state.heads.statistics, y, batch.slot)
+
+    def loss(params: Both) -> Float[Array, ""]:
+        seen = rules.method.mask.view(state.mask, position, *params, jax.random.fold_in(key, 2))
+        return _loss(rules, seen, batch, y_norm, noise)[0]
+
+    return jax.grad(loss)((state.shared.params, state.heads.params))
 
 
 def _loss(
-    method: Method,
-    config: AgentConfig,
-    row: Row,
-    state: AgentState,
-    params: tuple[Params, Params],
-    groups: sac.Groups,
-    y: Float[Array, " rows"],
-    noise: Float[Array, "rows action"],
+    rules: Rules, seen: Both, batch: sac.Transitions, y: Float[Array, " rows"], noise: Float[Array, "rows action"]
 ) -> tuple[Float[Array, ""], Metrics]:
-    """The joint loss (equation 9): stop-gradients keep its terms from reaching each other's parameters."""
-    batch = groups.learn
-    shared, heads = method.mask.view(state.mask, *params)
+    """Critics, actor and temperatures: stop-gradients keep the terms from reaching each other's parameters."""
+    config, (shared, heads) = rules.config, seen
     still = jax.lax.stop_gradient
 
     def values(shared: Params, heads: Params, a: Float[Array, "rows action"]) -> tuple[Array, Array]:
@@ -116,48 +166,60 @@ def _loss(
     q = values(shared, heads, batch.a)
     assert heads.log_alpha is not None
     log_alpha = heads.log_alpha[batch.slot]
-    critic = sac.critic_loss(q, y)
-    actor = sac.actor_loss(still(jnp.exp(log_alpha)), log_pi, q_pi)
-    temperature = sac.temperature_loss(log_alpha, still(log_pi), sac.target_entropy(config, row.action_size))
-    anchor = method.anchor.loss(state.anchor, config, shared, heads, groups)
+    critic = sac.critic_loss(q, y, batch.weight)
+    actor = sac.actor_loss(still(jnp.exp(log_alpha)), log_pi, q_pi, batch.weight)
+    moving = _new_rows(batch.slot) if config.temperature_rows == "new" else batch.weight
+    entropy = sac.target_entropy(config, rules.row.action_size)
+    temperature = sac.temperature_loss(log_alpha, still(log_pi), entropy, moving)
     metrics = {
         "critic_loss": critic,
         "actor_loss": actor,
-        "anchor_loss": anchor,
         "alpha": jnp.mean(jnp.exp(log_alpha)),
         "entropy": -jnp.mean(log_pi),
         "q": jnp.mean(q[0]),
     }
-    return critic + actor + temperature + anchor, metrics
+    return critic + actor + temperature, metrics
 
 
-def _clip(grads: tuple[Params, Params], limit: float | None) -> tuple[Params, Params]:
+def _new_rows(slot: Int[Array, " rows"]) -> Float[Array, " rows"]:
+    """Weights that make a mean over all rows one over those of the new task, whose slot is 0."""
+    new = (slot == 0).astype(jnp.float32)
+    return new / jnp.mean(new)
+
+
+def _clip(grads: Both, limit: float | None) -> Both:
     """Clip by global norm, separately for actor, both critics together, and temperature."""
     if limit is None:
         return grads
 
-    def clip(*group: Any) -> Any:
-        norm = jnp.sqrt(sum(jnp.vdot(g, g) for g in jax.tree.leaves(group)))
+    def clip(shared: Any, heads: Any) -> Any:
+        norm = jnp.sqrt(inner((shared, shared), (heads, heads)))
         scale = jnp.minimum(1.0, limit / (norm + 1e-12))
-        return jax.tree.map(lambda g: g * scale, group)
+        return jax.tree.map(lambda g: g * scale, (shared, heads))
 
     shared, heads = grads
-    actors = clip(shared.actor, heads.actor)
+    actors = clip((shared.actor, shared.extra), (heads.actor, heads.extra))
     critics = clip(shared.critics, heads.critics)
-    (log_alpha,) = clip(heads.log_alpha)
-    return Params(actors[0], critics[0]), Params(actors[1], critics[1], log_alpha)
+    _, log_alpha = clip((), heads.log_alpha)
+    return (
+        Params(actors[0][0], critics[0], None, actors[0][1]),
+        Params(actors[1][0], critics[1], log_alpha, actors[1][1]),
+    )
 
 
-def _step(method: Method, config: AgentConfig, state: AgentState, grads: tuple[Params, Params]) -> tuple[Part, Part]:
-    """Adam, the mask on its updates, and the Polyak average of the targets."""
-    adam = optimiser(config)
+def _step(
+    rules: Rules, state: AgentState, position: Int[Array, ""], grads: Both, rate: Float[Array, ""]
+) -> tuple[Part, Part]:
+    """Adam with a share of its rate, the mask on its updates, and the Polyak average of the targets."""
+    adam = optimiser(rules.config)
     shared_updates, shared_adam = adam.update(grads[0], state.shared.optimiser)  # pyright: ignore
     head_updates, head_adam = jax.vmap(lambda g, s: adam.update(g, s))(grads[1], state.heads.optimiser)
-    updates: Any = method.mask.restrict(state.mask, shared_updates, head_updates)  # pyright: ignore
+    restrict: Any = rules.method.mask.restrict
+    updates: Any = restrict(state.mask, position, shared_updates, head_updates)
 
     def part(old: Part, updates: Any, moments: Any) -> Part:
-        params: Params = jax.tree.map(jnp.add, old.params, updates)
-        follow = jax.tree.map(lambda t, p: t + config.tau * (p - t), old.targets, params.critics)
+        params: Params = jax.tree.map(lambda p, u: p + rate * u, old.params, updates)
+        follow = jax.tree.map(lambda t, p: t + rules.config.tau * (p - t), old.targets, params.critics)
         return Part(params, follow, moments, old.statistics)
 
     return part(state.shared, updates[0], shared_adam), part(state.heads, updates[1], head_adam)
@@ -172,7 +234,8 @@ def _only_present(new: Part, old: Part, groups: sac.Groups) -> Part:
     def present(*slot: Any) -> Bool[Array, " slots"]:
         return (jnp.concatenate(slot)[:, None] == jnp.arange(slots)[None]).any(axis=0)
 
-    learnt, acted = present(groups.learn.slot), present(groups.learn.slot, groups.distil.slot)
+    learnt = present(groups.learn.slot, groups.reference.slot)
+    acted = present(groups.learn.slot, groups.reference.slot, groups.distil.slot)
 
     def pick(here: Bool[Array, " slots"], new: Any, old: Any) -> Any:
         return jax.tree.map(lambda n, o: jnp.where(here.reshape(-1, *[1] * (n.ndim - 1)), n, o), new, old)
@@ -180,8 +243,12 @@ def _only_present(new: Part, old: Part, groups: sac.Groups) -> Part:
     def pick_params(new: Any, old: Any) -> Any:
         if not isinstance(new, Params):
             return pick(acted, new, old)
-        actor, critics = pick(acted, new.actor, old.actor), pick(learnt, new.critics, old.critics)
-        return Params(actor, critics, pick(learnt, new.log_alpha, old.log_alpha))
+        return Params(
+            pick(acted, new.actor, old.actor),
+            pick(learnt, new.critics, old.critics),
+            pick(learnt, new.log_alpha, old.log_alpha),
+            pick(acted, new.extra, old.extra),
+        )
 
     return Part(
         pick_params(new.params, old.params),

@@ -48,14 +48,14 @@ class View:
     began: float = field(default_factory=time.monotonic)
     step: int = 0
     steps: int = 0
-    stage: int = 0
+    new: tuple[int, ...] = (0,)
     evaluations: list[Evaluation] = field(default_factory=list["Evaluation"])
     report: Report | None = None
     marks: deque[tuple[float, int]] = field(default_factory=deque[tuple[float, int]])
 
     def see(self, progress: Progress) -> None:
         """Take in what became known."""
-        self.step, self.steps, self.stage = progress.step, progress.steps, progress.stage
+        self.step, self.steps, self.new = progress.step, progress.steps, progress.new
         self.report = progress.report or self.report
         now = time.monotonic()
         self.marks.append((now, progress.step))
@@ -89,14 +89,14 @@ class View:
 
 
 def _title(config: Config) -> str:
-    return f"{config.method} · {config.sequence} · {config.protocol.name} · {config.budget} · seed {config.seed}"
+    return f"{config.label()} · {config.sequence} · {config.protocol.name} · {config.budget} · seed {config.seed}"
 
 
 def _phase(view: View) -> str:
-    training, inside = view.config.training, view.step - view.stage * view.config.training.steps
+    training, inside = view.config.training, view.step - min(view.new) * view.config.training.steps
     if view.step == 0:
         return "starting workers and making tasks"
-    if inside < training.update_after:
+    if inside < training.update_after * len(view.new):
         return "gathering the first steps at random"
     if view.report is None or not view.report.learning:
         return "learning (the first update compiles for some seconds)"
@@ -111,12 +111,12 @@ def render(view: View) -> RenderableType:
     for justify in ("right", "left", "right", "left", "right"):
         table.add_column(justify=justify)  # pyright: ignore[reportArgumentType]
     table.add_row(*(Text(t, style="dim") for t in ("", "task", "success", "so far", "return")))
-    first, shown = _visible(len(view.tasks), view.stage)
+    first, shown = _visible(len(view.tasks), min(view.new))
     for position in range(first, first + shown):
-        current = position == view.stage and view.step < view.steps
+        current = position in view.new and view.step < view.steps
         scores = view.scores(position)
         last = scores[-1] if scores else None
-        style = "bold cyan" if current else "" if position <= view.stage else "dim"
+        style = "bold cyan" if current else "" if position <= max(view.new) else "dim"
         table.add_row(
             Text("▶" if current else str(position + 1), style=style),
             Text(view.tasks[position], style=style),

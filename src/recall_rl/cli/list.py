@@ -16,8 +16,10 @@ def rows(kind: Kind) -> list[dict[str, str]]:
     """The entries of one kind, each with a name and a sentence."""
     if kind == "methods":
         from recall_rl.methods.catalogue import CATALOGUE
+        from recall_rl.methods.find import announced
 
-        return [{"name": n, "sentence": e.sentence, "reference": e.reference} for n, e in CATALOGUE.items()]
+        every = {**CATALOGUE, **announced()}
+        return [{"name": n, "sentence": e.sentence, "reference": e.reference} for n, e in every.items()]
     if kind == "tasks":
         return _tasks()
     if kind == "sequences":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,6 +44,18 @@ class Memory:
         """Remember rows of the task at this position."""
         self.segments[position].append(rows)
 
-    def keep(self, positions: set[int]) -> None:
+    def keep(self, positions: Iterable[int]) -> None:
         """Forget the rows of every position but these; lessons stay."""
-        self.segments = {p: s for p, s in self.segments.items() if p in positions}
+        wanted = set(positions)
+        self.segments = {p: s for p, s in self.segments.items() if p in wanted}
+
+    def thin(self, position: int, numbers: NDArray[np.int64]) -> None:
+        """Keep only these rows of a position, in a new segment of their size."""
+        self.segments[position] = self.segments[position].thinned(numbers)
+
+    def size(self) -> int:
+        """Bytes of all rows and lessons present; states that a lesson shares with a segment count once."""
+        segments = {id(s): s for s in self.segments.values()}
+        for lesson in self.lessons.values():
+            segments |= {id(s): s for s in (lesson.states, lesson.outputs)}
+        return sum(segment.size() for segment in segments.values())

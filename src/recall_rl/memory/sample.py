@@ -24,6 +24,8 @@ class Group(NamedTuple):
     """(K, B, width)"""
     slot: NDArray[np.int32]
     """(K, B): which of the chunk's heads each row belongs to."""
+    weight: Rows | None = None
+    """(K, B): how much each row counts in a mean over rows; None: all alike."""
 
 
 class Batches(NamedTuple):
@@ -31,10 +33,15 @@ class Batches(NamedTuple):
 
     learn: Group
     """Transitions to learn from."""
+    reference: Group
+    """Transitions whose gradient the method's mask compares with that of `learn`; may be empty."""
     distil: Group
     """States with what the old policy did in them; may be empty."""
     heads: NDArray[np.int32]
-    """(S,): the distinct heads of this chunk, into which slots point; unused places hold the scratch head."""
+    """(S,): the distinct heads of this chunk, into which slots point; the first is that of the (first) new task, and
+    unused places hold the scratch head."""
+    rate: np.float32 = np.float32(1.0)
+    """Share of the learning rate with which this chunk is learnt."""
 
 
 def generator(run_seed: int, position: int, chunk: int) -> np.random.Generator:

@@ -13,10 +13,39 @@ class Segment:
         # Untouched pages cost nothing, so the whole stage is reserved at once and rows never move.
         self._rows = np.empty((capacity, width), np.float32)
         self._count = 0
+        self._kept: NDArray[np.int64] | None = None
+        self._let_go = 0
 
     def __len__(self) -> int:
         """Rows present."""
         return self._count
+
+    @property
+    def capacity(self) -> int:
+        """Rows there is room for."""
+        return len(self._rows)
+
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        """The number each row had when it was gathered."""
+        return np.arange(self._count) if self._kept is None else self._kept
+
+    @property
+    def gathered(self) -> int:
+        """Rows that were ever gathered into it, whether still present or not."""
+        return self._count + self._let_go
+
+    def size(self) -> int:
+        """Bytes of the rows present."""
+        return self._rows[: self._count].nbytes
+
+    def thinned(self, numbers: NDArray[np.int64]) -> Segment:
+        """A segment of these rows alone, each with the number it had when it was gathered."""
+        made = Segment(self._rows.shape[1], len(numbers))
+        made.append(self.take(numbers))
+        made._kept = self.numbers[numbers]
+        made._let_go = self.gathered - len(numbers)
+        return made
 
     def append(self, rows: NDArray[np.float32]) -> None:
         """Add rows at the end."""

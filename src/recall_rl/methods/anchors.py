@@ -1,4 +1,4 @@
-"""Which loss holds old behaviour in place: the `anchor` part of methods."""
+"""Holding on to old behaviour by what old policies did in old states: the `anchor` parts that distil."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from jaxtyping import Array, Float
 
 from recall_rl.agent import sac
 from recall_rl.agent.config import AgentConfig
-from recall_rl.agent.state import AgentState, Params
-from recall_rl.memory.memory import Lesson, Memory
+from recall_rl.agent.state import AgentState
+from recall_rl.memory.memory import Lesson
 from recall_rl.memory.segment import Segment
-from recall_rl.methods.method import Anchor
-from recall_rl.tasks.task import Stage
+from recall_rl.methods.method import Anchor, Both, Ended
 
 _AT_ONCE = 8192
 """States whose policy is computed in one call when a stage ends."""
@@ -30,21 +29,22 @@ def divergence(pi: sac.Gaussian, old: sac.Gaussian) -> Float[Array, "rows action
 
 @partial(jax.jit, static_argnums=0)
 def _policy(
-    config: AgentConfig, agent: AgentState, position: int, s: Float[Array, "rows observation"]
+    config: AgentConfig, seen: Both, position: int, s: Float[Array, "rows observation"]
 ) -> Float[Array, "rows twice"]:
-    heads = jax.tree.map(lambda x: x[position][None], agent.heads.params)
+    shared, every = seen
+    heads = jax.tree.map(lambda x: x[position][None], every)
     slot = jnp.zeros(len(s), jnp.int32)
-    return jnp.concatenate(sac.policy(config, agent.shared.params, heads, s, slot), axis=-1)
+    return jnp.concatenate(sac.policy(config, shared, heads, s, slot), axis=-1)
 
 
-def _lesson(agent: AgentState, config: AgentConfig, position: int, states: Segment, row_observation: slice) -> Lesson:
+def _lesson(ended: Ended, position: int, states: Segment) -> Lesson:
     """Ask the policy of this position about each of these states."""
-    n = len(states)
-    outputs = Segment(agent.heads.params.actor[-1].b.shape[-1], n)
+    row, n, seen = ended.memory.row, len(states), ended.view(position)
+    outputs = Segment(2 * row.action_size, n)
     for start in range(0, n, _AT_ONCE):
-        s = states.read(start, start + _AT_ONCE)[:, row_observation]
+        s = states.read(start, start + _AT_ONCE)[:, row.observation]
         padded = np.concatenate([s, np.zeros((_AT_ONCE - len(s), s.shape[1]), np.float32)])
-        outputs.append(np.asarray(_policy(config, agent, position, padded))[: len(s)])
+        outputs.append(np.asarray(_policy(ended.config, seen, position, padded))[: len(s)])
     return Lesson(states, outputs)
 
 
@@ -55,24 +55,23 @@ def distil(lam: float, states: int | None = None, mean_over_actions: bool = Fals
     action dimensions, as a divergence of joint distributions is, or averaged as in the authors' code.
     """
 
-    def loss(kept: None, config: AgentConfig, shared: Params, heads: Params, groups: sac.Groups) -> Float[Array, ""]:
+    def loss(kept: None, config: AgentConfig, params: Both, seen: Both, groups: sac.Groups) -> Float[Array, ""]:
         lesson = groups.distil
         if lesson.s.shape[0] == 0:
             return jnp.zeros(())
-        each = divergence(sac.policy(config, shared, heads, lesson.s, lesson.slot), lesson.pi)
+        each = divergence(sac.policy(config, *seen, lesson.s, lesson.slot), lesson.pi)
         return lam * jnp.mean(each if mean_over_actions else jnp.sum(each, axis=-1))
 
-    def consolidate(
-        agent: AgentState, memory: Memory, stage: Stage, config: AgentConfig, rng: np.random.Generator
-    ) -> AgentState:
-        for position in stage.new:
+    def consolidate(agent: AgentState, ended: Ended) -> AgentState:
+        memory = ended.memory
+        for position in ended.stage.new:
             rows = memory.segments[position]
             if states is not None:
                 chosen = Segment(memory.row.observation_size, states)
-                numbers = rng.integers(0, len(rows), states)
+                numbers = ended.rng.integers(0, len(rows), states)
                 chosen.append(rows.take(numbers)[:, memory.row.observation])
                 rows = chosen
-            memory.lessons[position] = _lesson(agent, config, position, rows, memory.row.observation)
+            memory.lessons[position] = _lesson(ended, position, rows)
         return agent
 
     return Anchor(init=lambda agent: None, loss=loss, consolidate=consolidate)

@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import Literal, Protocol
+
 import numpy as np
+from numpy.typing import NDArray
 
 from recall_rl.agent.config import AgentConfig
 from recall_rl.memory.memory import Lesson, Memory
+from recall_rl.memory.reservoir import ranks
 from recall_rl.memory.sample import Batches, Group, across, newest, slots
+from recall_rl.memory.segment import Segment
 from recall_rl.methods.method import Draw
 from recall_rl.tasks.task import Stage
 
 
-def _fresh(
+class Source(Protocol):
+    """Rows that can be counted and taken by number."""
+
+    def __len__(self) -> int: ...
+
+    def take(self, numbers: NDArray[np.int64]) -> NDArray[np.float32]:
+        """The rows of these numbers."""
+        ...
+
+
+def fresh(
     memory: Memory, stage: Stage, config: AgentConfig, updates: int, replay_size: int, rng: np.random.Generator
 ) -> Group:
     """Uniform rows of the stage's new tasks, in equal shares."""
@@ -25,20 +41,62 @@ def _fresh(
     return Group(rows, np.broadcast_to(slot, (updates, config.batch)))
 
 
-def _lessons(memory: Memory, offset: int, updates: int, batch: int, rng: np.random.Generator) -> Group:
+def nothing(updates: int, width: int) -> Group:
+    """A group without rows."""
+    return Group(np.empty((updates, 0, width), np.float32), np.empty((updates, 0), np.int32))
+
+
+def lessons(memory: Memory, stage: Stage, updates: int, batch: int, rng: np.random.Generator) -> Group:
     """States of all lessons, each with what the old policy did in it."""
     row = memory.row
     width = row.observation_size + 2 * row.action_size
 
-    def take(lesson: Lesson, numbers: np.ndarray) -> np.ndarray:
+    def take(lesson: Lesson, numbers: NDArray[np.int64]) -> NDArray[np.float32]:
         return np.concatenate(
             [lesson.states.take(numbers)[:, : row.observation_size], lesson.outputs.take(numbers)], axis=1
         )
 
     if not memory.lessons:
-        return Group(np.empty((updates, 0, width), np.float32), np.empty((updates, 0), np.int32))
+        return nothing(updates, width)
     rows, owner = across(memory.lessons, take, width, updates, batch, rng)
-    return Group(rows, owner + np.int32(offset))
+    return Group(rows, _slots_of(memory.lessons, memory, stage)[owner])
+
+
+def segments(
+    sources: Mapping[int, Source], memory: Memory, stage: Stage, updates: int, batch: int, rng: np.random.Generator
+) -> Group:
+    """Uniform rows of several positions together."""
+    rows, owner = across(sources, lambda s, numbers: s.take(numbers), memory.row.width, updates, batch, rng)
+    return Group(rows, _slots_of(sources, memory, stage)[owner])
+
+
+def old_segments(memory: Memory, stage: Stage) -> dict[int, Segment]:
+    """What memory holds of tasks before this stage."""
+    return {p: s for p, s in memory.segments.items() if p not in stage.new}
+
+
+def _order(memory: Memory, stage: Stage) -> list[int]:
+    """Positions in the order of their slots: the stage's new tasks, then old ones of which anything is kept."""
+    return [*stage.new, *sorted({*memory.lessons, *memory.segments} - set(stage.new))]
+
+
+def _slots_of(positions: Iterable[int], memory: Memory, stage: Stage) -> NDArray[np.int32]:
+    order = _order(memory, stage)
+    return np.array([order.index(p) for p in positions], np.int32)
+
+
+def batches_of(
+    memory: Memory,
+    stage: Stage,
+    learn: Group,
+    distil: Group,
+    reference: Group | None = None,
+) -> Batches:
+    """A chunk's batches: one slot a new task and, once anything old is kept, one for every task there is."""
+    order = _order(memory, stage)
+    count = memory.tasks if len(order) > len(stage.new) else len(stage.new)
+    empty = nothing(len(learn.rows), memory.row.width)
+    return Batches(learn, reference or empty, distil, slots(order, count, memory.tasks))
 
 
 def this_task() -> Draw:
@@ -47,30 +105,120 @@ def this_task() -> Draw:
     def batches(
         memory: Memory, stage: Stage, config: AgentConfig, updates: int, replay_size: int, rng: np.random.Generator
     ) -> Batches:
-        learn = _fresh(memory, stage, config, updates, replay_size, rng)
-        distil = _lessons(memory, len(stage.new), updates, config.batch, rng)
-        used = [*stage.new, *memory.lessons]
-        return Batches(learn, distil, slots(used, len(used) if not memory.lessons else memory.tasks, memory.tasks))
+        learn = fresh(memory, stage, config, updates, replay_size, rng)
+        distil = lessons(memory, stage, updates, config.batch, rng)
+        return batches_of(memory, stage, learn, distil)
 
-    return Draw(batches, keeps=lambda stage, memory: set())
+    return Draw(batches, forget=lambda memory, stage, rng: memory.keep(()))
 
 
-def half_past() -> Draw:
-    """As many rows of all old tasks together as of the new one: the paper's 50-50 mix."""
+def half_past(old_loss: Literal["mean", "times old tasks"] = "mean") -> Draw:
+    """As many rows of all old tasks together as of the new one: the paper's 50-50 mix.
+
+    `old_loss` says how the rows count: all alike, or, as in the authors' code, the mean over the old rows is
+    multiplied by the number of old tasks and added to the mean over the new ones.
+    """
 
     def batches(
         memory: Memory, stage: Stage, config: AgentConfig, updates: int, replay_size: int, rng: np.random.Generator
     ) -> Batches:
-        fresh = _fresh(memory, stage, config, updates, replay_size, rng)
-        old = {p: s for p, s in memory.segments.items() if p not in stage.new}
-        distil = _lessons(memory, len(stage.new), updates, config.batch, rng)
-        if not old:
-            return Batches(fresh, distil, slots(stage.new, len(stage.new), memory.tasks))
-        rows, owner = across(old, lambda s, n: s.take(n), memory.row.width, updates, config.batch, rng)
-        learn = Group(
-            np.concatenate([fresh.rows, rows], axis=1),
-            np.concatenate([fresh.slot, owner + np.int32(len(stage.new))], axis=1),
-        )
-        return Batches(learn, distil, slots([*stage.new, *old], memory.tasks, memory.tasks))
+        learn = fresh(memory, stage, config, updates, replay_size, rng)
+        distil = lessons(memory, stage, updates, config.batch, rng)
+        old = old_segments(memory, stage)
+        if old:
+            past = segments(old, memory, stage, updates, config.batch, rng)
+            rows = np.concatenate([learn.rows, past.rows], axis=1)
+            slot = np.concatenate([learn.slot, past.slot], axis=1)
+            # A mean over 2 B rows: a weight of 2 makes the sum of two means of B rows each.
+            each = np.repeat([2.0, 2.0 * len(old)], config.batch).astype(np.float32)
+            weight = None if old_loss == "mean" else np.broadcast_to(each, slot.shape)
+            learn = Group(rows, slot, weight)
+        return batches_of(memory, stage, learn, distil)
 
-    return Draw(batches, keeps=lambda stage, memory: set(memory.segments))
+    return Draw(batches, forget=lambda memory, stage, rng: None)
+
+
+def everything() -> Draw:
+    """Uniform rows of all that was ever gathered."""
+
+    def batches(
+        memory: Memory, stage: Stage, config: AgentConfig, updates: int, replay_size: int, rng: np.random.Generator
+    ) -> Batches:
+        if old_segments(memory, stage):
+            learn = segments(memory.segments, memory, stage, updates, config.batch, rng)
+        else:
+            learn = fresh(memory, stage, config, updates, replay_size, rng)
+        distil = lessons(memory, stage, updates, config.batch, rng)
+        return batches_of(memory, stage, learn, distil)
+
+    return Draw(batches, forget=lambda memory, stage, rng: None)
+
+
+def reservoir(rows: int | None = None) -> Draw:
+    """Uniform rows of a memory of bounded size, of which every row ever gathered is a part with the same chance.
+
+    The size is `rows`, or as many as one task gathers. Rows let go of are freed when the next stage begins.
+    """
+
+    def share(memory: Memory, stage: Stage, replay_size: int) -> float:
+        one = max(memory.segments[p].capacity for p in stage.new)
+        seen = sum(s.gathered for s in memory.segments.values())
+        return min(rows or one, replay_size) / max(seen, 1)
+
+    def kept(position: int, segment: Segment, limit: float) -> NDArray[np.int64]:
+        return np.flatnonzero(ranks(position, segment.numbers) < limit)
+
+    def batches(
+        memory: Memory, stage: Stage, config: AgentConfig, updates: int, replay_size: int, rng: np.random.Generator
+    ) -> Batches:
+        limit = share(memory, stage, replay_size)
+        if limit >= 1.0 and len(memory.segments) == len(stage.new):
+            learn = fresh(memory, stage, config, updates, replay_size, rng)
+        else:
+            sources = {p: _Some(s, kept(p, s, limit)) for p, s in memory.segments.items()}
+            learn = segments(sources, memory, stage, updates, config.batch, rng)
+        distil = lessons(memory, stage, updates, config.batch, rng)
+        return batches_of(memory, stage, learn, distil)
+
+    def forget(memory: Memory, stage: Stage, rng: np.random.Generator) -> None:
+        if not memory.segments:
+            return
+        seen = sum(s.gathered for s in memory.segments.values())
+        one = max(s.gathered for s in memory.segments.values())
+        for position, segment in memory.segments.items():
+            memory.thin(position, kept(position, segment, (rows or one) / max(seen, 1)))
+
+    return Draw(batches, forget)
+
+
+class _Some:
+    """Some rows of a segment."""
+
+    def __init__(self, segment: Segment, numbers: NDArray[np.int64]):
+        self._segment, self._numbers = segment, numbers
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def take(self, numbers: NDArray[np.int64]) -> NDArray[np.float32]:
+        return self._segment.take(self._numbers[numbers])
+
+
+def with_reference(rows: int = 10_000) -> Draw:
+    """Rows of the current task to learn from and, to refer to, as many of `rows` kept of each old task."""
+
+    def batches(
+        memory: Memory, stage: Stage, config: AgentConfig, updates: int, replay_size: int, rng: np.random.Generator
+    ) -> Batches:
+        learn = fresh(memory, stage, config, updates, replay_size, rng)
+        old = old_segments(memory, stage)
+        reference = segments(old, memory, stage, updates, config.batch, rng) if old else None
+        distil = lessons(memory, stage, updates, config.batch, rng)
+        return batches_of(memory, stage, learn, distil, reference)
+
+    def forget(memory: Memory, stage: Stage, rng: np.random.Generator) -> None:
+        for position, segment in memory.segments.items():
+            if len(segment) > rows:
+                memory.thin(position, np.sort(rng.choice(len(segment), rows, replace=False)))
+
+    return Draw(batches, forget)

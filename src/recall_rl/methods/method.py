@@ -8,34 +8,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from recall_rl.agent.config import AgentConfig
 from recall_rl.agent.networks import Layers
 from recall_rl.agent.sac import Groups
-from recall_rl.agent.state import AgentState, Params
+from recall_rl.agent.state import AgentState, Extend, Params
 from recall_rl.memory.memory import Memory
 from recall_rl.memory.sample import Batches
 from recall_rl.tasks.task import Sequence, Stage
+from recall_rl.training.config import TrainingConfig
 
 Rows = Float[Array, " rows"]
 Slots = Int[Array, " rows"]
 Critics = tuple[Layers, Layers]
+Both = tuple[Params, Params]
+"""Of the trunks and of the heads."""
+Position = Int[Array, ""] | int
 
-
-Adapt = Callable[[Any, Critics, Critics, Rows, Slots], tuple[Any, Critics, Critics]]
-"""(statistics, critics' heads, target critics' heads, y, slot) -> the first three, brought up to date."""
-
-
-def unadapted(
-    statistics: Any, critics: Critics, targets: Critics, y: Rows, slot: Slots
-) -> tuple[Any, Critics, Critics]:
-    """Leave everything as it is."""
-    return statistics, critics, targets
+Moment = Literal["before the gradient", "before the step", "after the step"]
+"""When an update brings the statistics of targets up to date."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +40,8 @@ class Draw:
 
     batches: Callable[[Memory, Stage, AgentConfig, int, int, np.random.Generator], Batches]
     """(memory, stage, config, updates, replay_size, rng) -> the batches of one chunk."""
-    keeps: Callable[[Stage, Memory], set[int]]
-    """(stage about to begin, memory) -> positions whose rows are still wanted."""
+    forget: Callable[[Memory, Stage, np.random.Generator], None]
+    """Let go of rows of earlier tasks that are no longer wanted, before this stage begins."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +56,22 @@ class Targets:
     """The network's outputs -> values in the reward's units."""
     entropy_unit: Callable[[Any, Slots], Rows]
     """What one unit of entropy counts in a target, in the reward's units."""
-    before: Adapt
-    """Brings statistics and last layers up to date with the targets of an update, before its gradient is taken."""
-    after: Adapt
-    """The same after its step; a method uses one of the two."""
+    adapt: Callable[[Any, Critics, Critics, Rows, Slots], tuple[Any, Critics, Critics]]
+    """(statistics, critics' heads, target critics' heads, y, slot) -> the first three, brought up to date."""
+    moment: Moment
+    """When `adapt` is called."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What is at hand when a stage has ended."""
+
+    memory: Memory
+    stage: Stage
+    config: AgentConfig
+    view: Callable[[int], Both]
+    """The weights that act for a position."""
+    rng: np.random.Generator
 
 
 @dataclass(frozen=True)
@@ -72,9 +80,9 @@ class Anchor:
 
     init: Callable[[AgentState], Any]
     """What the anchor keeps."""
-    loss: Callable[[Any, AgentConfig, Params, Params, Groups], Float[Array, ""]]
-    """(kept, config, trunks, heads, groups of rows) -> what is added to the loss."""
-    consolidate: Callable[[AgentState, Memory, Stage, AgentConfig, np.random.Generator], AgentState]
+    loss: Callable[[Any, AgentConfig, Both, Both, Groups], Float[Array, ""]]
+    """(kept, config, parameters as learnt, as the mask shows them, groups of rows) -> what is added to the loss."""
+    consolidate: Callable[[AgentState, Ended], AgentState]
     """Take note of a stage that has just ended."""
 
 
@@ -82,22 +90,36 @@ class Anchor:
 class Mask:
     """Which weights may change, and which ones act for a task."""
 
+    extend: Extend
+    """(trunks, heads) -> the same with what is to be learnt besides, in `extra`."""
     init: Callable[[AgentState], Any]
     """What the mask keeps."""
-    view: Callable[[Any, Params, Params], tuple[Params, Params]]
-    """(kept, trunks, heads) -> the weights that a forward pass uses."""
-    restrict: Callable[[Any, Params, Params], tuple[Params, Params]]
-    """(kept, updates of trunks, updates of heads) after the optimiser -> the updates that are applied."""
+    view: Callable[[Any, Position, Params, Params, PRNGKeyArray | None], Both]
+    """(kept, position, trunks, heads, key) -> the weights that a forward pass for this position uses; without a key,
+    those that act."""
+    combine: Callable[[Any, Position, Both, Both | None], Both]
+    """(kept, position, gradients, gradients on the reference group) -> the gradients that are clipped and used."""
+    restrict: Callable[[Any, Position, Params, Params], Both]
+    """(kept, position, updates of trunks, updates of heads) after the optimiser -> the updates that are applied."""
 
 
 @dataclass(frozen=True)
 class Start:
     """How a new task begins."""
 
-    candidates: Callable[[AgentState, Stage], tuple[int, ...]]
-    """Heads to be tried on the new task before training."""
+    candidates: Callable[[AgentState, Stage], Mapping[int, Layers]]
+    """Heads of the actor to be tried on the new task before training, by number."""
     begin: Callable[[AgentState, Stage, Mapping[int, float]], AgentState]
     """(agent, stage, return of each candidate) -> the agent that starts the stage."""
+
+
+@dataclass(frozen=True)
+class Phase:
+    """Something done to the agent when a stage has ended, followed by updates on what memory holds."""
+
+    begin: Callable[[AgentState, Stage, AgentConfig], AgentState]
+    updates: Callable[[AgentState, Stage, TrainingConfig], int] = field(default=lambda agent, stage, training: 0)
+    """How many updates follow (asked before `begin`), without new experience."""
 
 
 def _this_task() -> Draw:
@@ -113,8 +135,8 @@ def raw() -> Targets:
         normalise=lambda statistics, y, slot: y,
         unnormalise=lambda statistics, q, slot: q,
         entropy_unit=lambda statistics, slot: jnp.ones(len(slot)),
-        before=unadapted,
-        after=unadapted,
+        adapt=lambda statistics, critics, targets, y, slot: (statistics, critics, targets),
+        moment="after the step",
     )
 
 
@@ -122,35 +144,41 @@ def no_anchor() -> Anchor:
     """Nothing holds old behaviour in place."""
     return Anchor(
         init=lambda agent: None,
-        loss=lambda kept, config, shared, heads, groups: jnp.zeros(()),
-        consolidate=lambda agent, memory, stage, config, rng: agent,
+        loss=lambda kept, config, params, seen, groups: jnp.zeros(()),
+        consolidate=lambda agent, ended: agent,
     )
 
 
 def open_mask() -> Mask:
     """Every weight may change and acts for every task."""
     return Mask(
+        extend=lambda shared, heads: (shared, heads),
         init=lambda agent: None,
-        view=lambda kept, shared, heads: (shared, heads),
-        restrict=lambda kept, shared, heads: (shared, heads),
+        view=lambda kept, position, shared, heads, key: (shared, heads),
+        combine=lambda kept, position, grads, reference: grads,
+        restrict=lambda kept, position, shared, heads: (shared, heads),
     )
 
 
 def fresh_head() -> Start:
     """A new task starts with its own new head, without trials."""
-    return Start(candidates=lambda agent, stage: (), begin=lambda agent, stage, returns: agent)
+    return Start(candidates=lambda agent, stage: {}, begin=lambda agent, stage, returns: agent)
 
 
 @dataclass(frozen=True)
 class Method:
-    """Five answers, overrides of the agent's config, and the order in which tasks are met."""
+    """Five answers, what is done when a stage ends, overrides of the budget, and the order in which tasks are met."""
 
     draw: Draw = field(default_factory=_this_task)
     targets: Targets = field(default_factory=raw)
     anchor: Anchor = field(default_factory=no_anchor)
     mask: Mask = field(default_factory=open_mask)
     start: Start = field(default_factory=fresh_head)
+    settle: tuple[Phase, ...] = ()
+    """What is done when a stage ends, after the anchor took note of it."""
     agent: Callable[[AgentConfig], AgentConfig] = field(default=lambda config: config)
     """What the method changes of the budget's agent."""
+    training: Callable[[TrainingConfig], TrainingConfig] = field(default=lambda config: config)
+    """What the method changes of the budget's training."""
     curriculum: Callable[[Sequence], Sequence] = field(default=lambda sequence: sequence)
     """In which stages the tasks are met."""

@@ -8,7 +8,7 @@ unnormalised outputs stay as they are (equation 7, read with the primes that its
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 import equinox as eqx
 import jax
@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from recall_rl.agent.networks import Layer, Layers
-from recall_rl.methods.method import Critics, Targets, unadapted
+from recall_rl.methods.method import Critics, Moment, Targets
 
 Rows = Float[Array, " rows"]
 Slots = Int[Array, " rows"]
@@ -69,17 +69,24 @@ def rescale(
 def popart(
     beta: float = 3e-4,
     corrected: bool = True,
-    scaled_entropy: bool = True,
-    first: bool = True,
+    entropy: Literal["none", "raw"] = "none",
+    moment: Moment = "before the gradient",
     low: float = 1e-6,
     high: float = 1e8,
+    of_normalised: bool = False,
+    rescaled: Literal["all", "first critic"] = "all",
 ) -> Targets:
     """Adaptive normalisation of targets, per head.
 
-    `corrected` weighs early updates so that the initial values do not count; `scaled_entropy` puts the entropy term of
-    the target in the network's units, as it is in the policy's loss, so that learning does not depend on the reward's
-    scale; `first` brings the statistics up to date before the gradient is taken, so that no update sees targets of a
-    scale it does not know. All three are off in the equations as printed.
+    `corrected` weighs early updates so that the initial values do not count. `entropy` says whether the target has the
+    entropy term of equation 4: it is in the reward's units there but in the network's in the policy's loss, so with it
+    learning depends on the reward's scale. (In the network's units it would feed the very sigma that it is multiplied
+    with, and targets grow without bound while the temperature is high.) `moment` brings the statistics up to date
+    before the gradient is taken, so that no update sees targets of a scale it does not know. The equations as printed
+    are uncorrected, with raw entropy, after the step.
+
+    Two deviations of the authors' code: `of_normalised` takes the statistics of targets that are already normalised,
+    and `rescaled` may leave the second critic and both target critics as they are.
     """
 
     def known(statistics: Statistics) -> Float[Array, " heads"]:
@@ -94,12 +101,12 @@ def popart(
         return known(statistics)[slot] * q + statistics.mu[slot]
 
     def entropy_unit(statistics: Statistics, slot: Slots) -> Rows:
-        return known(statistics)[slot] if scaled_entropy else jnp.ones(len(slot))
+        return jnp.full(len(slot), 1.0 if entropy == "raw" else 0.0)
 
     def adapt(
         old: Statistics, critics: Critics, targets: Critics, y: Rows, slot: Slots
     ) -> tuple[Statistics, Critics, Critics]:
-        new = _observe(old, y, slot, beta, corrected)
+        new = _observe(old, normalise(old, y, slot) if of_normalised else y, slot, beta, corrected)
         before, after = _sigma(old, low, high), _sigma(new, low, high)
         mu = old.mu
         if corrected:
@@ -110,6 +117,8 @@ def popart(
         def moved(layers: Layers) -> Layers:
             return (*layers[:-1], rescale(layers[-1], mu, before, new.mu, after))
 
+        if rescaled == "first critic":
+            return new, (moved(critics[0]), critics[1]), targets
         first, second = (moved(critic) for critic in critics)
         first_target, second_target = (moved(critic) for critic in targets)
         return new, (first, second), (first_target, second_target)
@@ -117,5 +126,4 @@ def popart(
     def init() -> Any:
         return jax.tree.map(jnp.asarray, Statistics(0.0, 1.0, 0.0))  # pyright: ignore[reportArgumentType]
 
-    before, after = (adapt, unadapted) if first else (unadapted, adapt)
-    return Targets(init, normalise, unnormalise, entropy_unit, before, after)
+    return Targets(init, normalise, unnormalise, entropy_unit, adapt, moment)

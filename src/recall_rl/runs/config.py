@@ -21,7 +21,7 @@ from recall_rl.tasks.sequences import sequence as find_sequence
 from recall_rl.training.config import Budget, TrainingConfig, budget
 from recall_rl.training.team import MachineConfig
 
-RESULTS_VERSION = 1
+RESULTS_VERSION = 2
 """Rises with any change that alters numbers; results of different versions are not compared."""
 
 
@@ -30,7 +30,7 @@ class Config:
     """Everything that determines a run, and how its work is spread over the machine."""
 
     method: str
-    """A name of `recall list methods`."""
+    """A name of `recall list methods`, or package.module:function of your own."""
     sequence: str
     """A name of `recall list sequences`, or task names with commas between them."""
     seed: int
@@ -40,6 +40,8 @@ class Config:
     protocol: Protocol
     agent: AgentConfig
     training: TrainingConfig
+    options: dict[str, bool | int | float | str | None] = field(default_factory=dict[str, Any])
+    """The method's options, such as recall's `lam`."""
     machine: MachineConfig = field(default_factory=MachineConfig)
     results_version: int = RESULTS_VERSION
     """Version of the numbers this software makes."""
@@ -48,6 +50,14 @@ class Config:
         """A hash of all that determines the result; how the work is spread does not."""
         content = {k: v for k, v in dataclasses.asdict(self).items() if k != "machine"}
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+
+    def label(self) -> str:
+        """The method with those of its options that are not at their defaults."""
+        from recall_rl.methods.find import options
+
+        usual = options(self.method)
+        changed = [f"{name}={value}" for name, value in self.options.items() if value != usual.get(name)]
+        return self.method + (f"({','.join(changed)})" if changed else "")
 
     def to_json(self) -> str:
         """The file form."""
@@ -113,16 +123,18 @@ def resolve(
     chosen = (budget_name or str(given.get("budget", "laptop"))).removesuffix("+changed")
     size = budget(chosen)
     tree = _defaults(method, sequence, size, chosen, protocol_name, given)
-    for path, value in _leaves({k: v for k, v in given.items() if k not in _TOP}):
-        if not (protocol_name and path.startswith("protocol.")):
-            _put(tree, path, value)
-    tree["seed"] = seed if seed is not None else given.get("seed", 0)
+    leaves = _leaves({k: v for k, v in given.items() if k not in _TOP})
+    wanted = {path: value for path, value in leaves if not (protocol_name and path.startswith("protocol."))}
     for setting in settings:
         path, equals, value = setting.partition("=")
         if not equals:
             raise UsageError(f"--set takes path.to.field=value; {setting!r} has no '='.")
-        _put(tree, path.strip(), None if value.strip().lower() == "none" else value.strip())
-    return _finish(tree, method, size, chosen)
+        wanted[path.strip()] = None if value.strip().lower() == "none" else value.strip()
+    promised = _apply_method(tree, method, size, wanted)
+    tree["seed"] = seed if seed is not None else given.get("seed", 0)
+    for path, value in wanted.items():
+        _put(tree, path, value)
+    return _finish(tree, chosen, promised)
 
 
 _TOP = ("method", "sequence", "budget", "seed", "results_version")
@@ -131,7 +143,7 @@ _TOP = ("method", "sequence", "budget", "seed", "results_version")
 def _defaults(
     method: str, sequence: str, size: Budget, chosen: str, protocol_name: str | None, given: Mapping[str, Any]
 ) -> dict[str, Any]:
-    from recall_rl.methods.catalogue import method as find_method
+    from recall_rl.methods.find import options
 
     in_file = given.get("protocol")
     named = in_file.get("name") if isinstance(in_file, Mapping) else None  # pyright: ignore
@@ -143,21 +155,34 @@ def _defaults(
             seed=0,
             budget=chosen,
             protocol=protocol(name),
-            agent=find_method(method).agent(size.agent),
+            agent=size.agent,
             training=size.training,
+            options=options(method),
         )
     )
 
 
-def _finish(tree: dict[str, Any], method: str, size: Budget, chosen: str) -> Config:
-    from recall_rl.methods.catalogue import method as find_method
+def _apply_method(
+    tree: dict[str, Any], method: str, size: Budget, wanted: dict[str, Any]
+) -> tuple[AgentConfig, TrainingConfig]:
+    """Take the options out of what is wanted, and put what the method then makes of the budget in the tree."""
+    from recall_rl.methods.find import method as find_method
+    from recall_rl.methods.find import typed_options
 
+    chosen = {p.removeprefix("options."): wanted.pop(p) for p in list(wanted) if p.startswith("options.")}
+    tree["options"] = typed_options(method, chosen)
+    made = find_method(method, tree["options"])
+    promised = made.agent(size.agent), made.training(size.training)
+    tree["agent"], tree["training"] = map(dataclasses.asdict, promised)
+    return promised
+
+
+def _finish(tree: dict[str, Any], chosen: str, promised: tuple[AgentConfig, TrainingConfig]) -> Config:
     try:
         config = msgspec.convert(tree, Config, strict=False)
     except msgspec.ValidationError as error:
         raise UsageError(f"A setting has a value of the wrong kind: {str(error).replace('$.', '')}.") from error
-    promised = find_method(method).agent(size.agent)
-    changed = config.agent != promised or config.training != size.training
+    changed = (config.agent, config.training) != promised
     config = dataclasses.replace(config, budget=chosen + "+changed" * changed, protocol=honest_name(config.protocol))
     _check(config)
     find_sequence(config.sequence, config.protocol)  # Refuses names that do not exist.
@@ -183,6 +208,7 @@ def _check(config: Config) -> None:
             f"training.chunk ({t.chunk}) must be a multiple of training.lanes ({t.lanes}).",
         ),
         (t.lag in (0, 1), "training.lag must be 0 or 1."),
+        (0 <= t.anneal <= 1, "training.anneal must be in [0, 1]."),
         (t.updates > 0, "training.updates_per_step must give at least one update a chunk."),
         (
             m.workers > 0 and m.evaluation_workers > 0,

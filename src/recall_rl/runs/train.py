@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def default_path(config: Config) -> Path:
     """`runs/` and a name that tells the run's method, sequence, protocol, budget and seed."""
-    name = "-".join((config.method, config.sequence, config.protocol.name, config.budget, f"seed{config.seed}"))
+    name = "-".join((config.label(), config.sequence, config.protocol.name, config.budget, f"seed{config.seed}"))
     return Path("runs") / "".join(c if c.isalnum() or c in "-+@._" else "_" for c in name)[:120]
 
 
@@ -44,7 +44,7 @@ def run(config: Config, directory: RunDirectory, debug: bool = False) -> Iterato
         import jax
 
         jax.devices()
-        from recall_rl.methods.catalogue import method
+        from recall_rl.methods.find import method
         from recall_rl.runs.fingerprint import fingerprint
         from recall_rl.runs.weights import save_weights
         from recall_rl.training.describe import describe
@@ -63,9 +63,8 @@ def run(config: Config, directory: RunDirectory, debug: bool = False) -> Iterato
                 reproducible=spaces.reproducible,
                 fingerprint=fingerprint(config.machine.threads),
             )
-            setup = Setup(
-                tasks, method(config.method), config.protocol, config.agent, config.training, config.seed, spaces.row
-            )
+            chosen = method(config.method, config.options)
+            setup = Setup(tasks, chosen, config.protocol, config.agent, config.training, config.seed, spaces.row)
             progress = None
             with jax.disable_jit(debug):
                 for progress in learn(setup, team, compiled=not debug):

@@ -16,12 +16,16 @@ class TrainingConfig:
     """Environment steps per task."""
     start_steps: int = 10_000
     """First steps of each task, which act uniformly at random."""
+    explore_again: bool = True
+    """Whether tasks after the first start with random steps too, or act with their policy at once."""
     update_after: int = 1_000
     """Steps of a task to gather before its first update."""
     chunk: int = 50
     """Steps gathered between two changes of the acting weights; as many updates follow."""
     updates_per_step: float = 1.0
     """Gradient steps per environment step."""
+    anneal: float = 1.0
+    """Share of the learning rate that is left at the end of each task, to which it falls linearly; 1: constant."""
     evaluate_every: int = 20_000
     """Steps between evaluations of all tasks met so far."""
     lanes: int = 1
@@ -30,6 +34,9 @@ class TrainingConfig:
     """1: a chunk is gathered while the last one is learnt from; 0: first gather, then learn, as the paper."""
     replay_size: int = 1_000_000
     """Most recent rows of the current task that batches are drawn from."""
+    revisit: bool = False
+    """Whether old environments are visited again while a new task is learnt, as in the paper's study of online replay:
+    each old task gathers as many steps as the new one, and its old rows are dropped. Not a continual setting."""
 
     @property
     def updates(self) -> int:
@@ -49,6 +56,7 @@ class Budget:
 _SMALL = NetworkConfig(width=64, trunk=2)
 _MIDDLE = NetworkConfig(width=128, trunk=2)
 
+# `laptop` is frozen: results are published with it, so a change of it gets a new name.
 BUDGETS: dict[str, Budget] = {
     "smoke": Budget(
         "Seconds a task: enough for a probe task, and to see that everything runs.",
@@ -56,9 +64,9 @@ BUDGETS: dict[str, Budget] = {
         TrainingConfig(steps=6_000, start_steps=500, update_after=500, evaluate_every=1_000),
     ),
     "laptop": Budget(
-        "A few minutes a task on one core: 100,000 steps, networks of 2 x 128 (provisional).",
+        "A few minutes a task on one core: 100,000 steps, networks of 2 x 128.",
         AgentConfig(actor=_MIDDLE, critic=_MIDDLE),
-        TrainingConfig(steps=100_000, start_steps=5_000, evaluate_every=5_000),
+        TrainingConfig(steps=100_000, start_steps=5_000, anneal=0.1, evaluate_every=5_000),
     ),
     "paper": Budget(
         "The paper's: 1,000,000 steps a task, networks of 4 x 256, evaluation every 20,000 steps.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import jax
@@ -10,16 +10,16 @@ import numpy as np
 
 from recall_rl.agent.config import AgentConfig
 from recall_rl.agent.export import actors
-from recall_rl.agent.state import AgentState, init_agent, reset_optimiser
+from recall_rl.agent.networks import Layers
+from recall_rl.agent.state import AgentState, Params, init_agent, reset_optimiser
 from recall_rl.agent.update import Metrics, make_update
 from recall_rl.collect.collector import Collector
 from recall_rl.collect.play import Episode
 from recall_rl.collect.policy import Actor
 from recall_rl.collect.row import Row
-from recall_rl.errors import UsageError
 from recall_rl.memory.memory import Memory
 from recall_rl.memory.sample import Batches, generator
-from recall_rl.methods.method import Method
+from recall_rl.methods.method import Ended, Method
 from recall_rl.tasks.protocol import Protocol
 from recall_rl.tasks.task import Sequence, Stage
 from recall_rl.training.config import TrainingConfig
@@ -62,6 +62,8 @@ class Progress:
     """Where the run is after a chunk, and what became known with it."""
 
     stage: int
+    new: tuple[int, ...]
+    """Positions that are learnt in this stage."""
     step: int
     """Environment steps of the run so far."""
     steps: int
@@ -72,22 +74,38 @@ class Progress:
     """Of an earlier step: an evaluation runs beside training and enters at a fixed later chunk."""
 
 
+_FORGETTING = 2**31
+"""In place of a chunk's number: the randomness with which memory forgets before a stage."""
+
+
+def _stages(setup: Setup) -> tuple[Stage, ...]:
+    """The stages of the run: the method's, with old tasks visited again if the config says so."""
+    stages = setup.method.curriculum(setup.sequence).stages
+    if not setup.training.revisit:
+        return stages
+    met = [tuple(p for stage in stages[:i] for p in stage.new) for i in range(len(stages))]
+    return tuple(replace(stage, revisited=old) for stage, old in zip(stages, met, strict=True))
+
+
 def learn(setup: Setup, team: Team, compiled: bool = True) -> Iterator[Progress]:
     """Learn the tasks one stage after another; yields after every chunk."""
     run = _Run(setup, team, compiled)
     for index, stage in enumerate(run.stages):
         run.begin(stage, first=index == 0)
-        chunks = run.chunks(stage)
+        chunks = run.chunks()
         for c in range(chunks):
-            run.gather()
+            run.gather(stage)
             run.improve(stage, c, more=c + 1 < chunks)
+            if c + 1 == chunks:
+                for _ in run.settle(stage):
+                    yield Progress(index, stage.new, run.done, run.steps, run.agent)
             report = evaluation = None
             if (c + 1) % run.cadence == 0 or c + 1 == chunks:
                 evaluation = run.evaluate(index)
                 report = run.report()
-            yield Progress(index, run.done, run.steps, run.agent, report, evaluation)
-        run.settle(stage)
-    yield Progress(len(run.stages) - 1, run.done, run.steps, run.agent, evaluation=run.evaluator.finish())
+            yield Progress(index, stage.new, run.done, run.steps, run.agent, report, evaluation)
+    last = run.stages[-1].new
+    yield Progress(len(run.stages) - 1, last, run.done, run.steps, run.agent, evaluation=run.evaluator.finish())
 
 
 @dataclass
@@ -103,12 +121,14 @@ class _Run:
 
     def __init__(self, setup: Setup, team: Team, compiled: bool):
         self.setup, self.team = setup, team
-        self.stages = setup.method.curriculum(setup.sequence).stages
+        self.stages = _stages(setup)
         self.steps = setup.training.steps * len(setup.sequence)
         self.cadence = setup.training.evaluate_every // setup.training.chunk
         self.done = 0
-        self.agent = init_agent(setup.agent, setup.row, len(setup.sequence), setup.seed, setup.method.targets.init())
         method = setup.method
+        self.agent = init_agent(
+            setup.agent, setup.row, len(setup.sequence), setup.seed, method.targets.init(), method.mask.extend
+        )
         self.agent = replace(self.agent, anchor=method.anchor.init(self.agent), mask=method.mask.init(self.agent))
         self._update = make_update(setup.method, setup.agent, setup.row, compiled)
         self.memory = Memory(setup.row, len(setup.sequence))
@@ -116,46 +136,42 @@ class _Run:
         self.evaluator = Evaluator(team.evaluating, setup.sequence, setup.protocol, setup.seed)
         self._since = _Since()
 
-    def chunks(self, stage: Stage) -> int:
-        """Chunks in a stage; its new tasks have their steps each."""
-        return self.setup.training.steps * len(stage.new) // self.setup.training.chunk
+    def chunks(self) -> int:
+        """Chunks in a stage; in each of them every task of the stage gathers its share."""
+        return self.setup.training.steps // self.setup.training.chunk
 
     def begin(self, stage: Stage, first: bool) -> None:
         """Start a stage: its heads, a fresh optimiser, what memory keeps, and its first chunk."""
         method, training = self.setup.method, self.setup.training
-        if training.chunk % (len(stage.new) * training.lanes):
-            raise UsageError(
-                f"training.chunk ({training.chunk}) must be a multiple of the stage's {len(stage.new)} tasks "
-                f"times training.lanes ({training.lanes})."
-            )
         returns = self._trials(stage, method.start.candidates(self.agent, stage))
         self.agent = method.start.begin(self.agent, stage, returns)
         if self.setup.agent.reset_optimiser and not first:
             self.agent = reset_optimiser(self.agent, self.setup.agent)
-        self.memory.keep(method.draw.keeps(stage, self.memory))
-        for position in stage.new:
+        method.draw.forget(self.memory, stage, generator(self.setup.seed, stage.new[0], _FORGETTING))
+        for position in (*stage.new, *stage.revisited):
             self.memory.open(position, training.steps)
-        self._send(stage, self._acting(stage, 0))
+        self._send(self._acting(stage, 0))
 
-    def gather(self) -> None:
+    def gather(self, stage: Stage) -> None:
         """Wait for the chunk under way and remember it."""
         for chunk in self.collector.finish():
             self.memory.append(chunk.position, chunk.rows)
-            self._since.ended += chunk.ended
-        self.done += self.setup.training.chunk
+            if chunk.position in stage.new:
+                self._since.ended += chunk.ended
+        self.done += self.setup.training.chunk * len(stage.new)
 
     def improve(self, stage: Stage, c: int, more: bool) -> None:
         """Learn from chunk c; with lag 1 the next one is gathered meanwhile, by the weights before."""
-        batches = self._batches(stage, c)
+        batches = self._batches(stage, c, progress=c / self.chunks())
         # One chunk of updates under way at a time, or random starts would queue hundreds.
         jax.block_until_ready(self.agent.updates)
         lag = self.setup.training.lag
-        acting = self._acting(stage, c + 1) if more and lag else None
+        acting = self._acting(stage, c + 1) if more and lag else {}
         if batches is not None:
             self.agent, metrics = self._update(self.agent, batches)
             self._since.metrics.append(metrics)
         if more:
-            self._send(stage, acting if lag else self._acting(stage, c + 1))
+            self._send(acting if lag else self._acting(stage, c + 1))
 
     def evaluate(self, index: int) -> Evaluation | None:
         """Start evaluating all tasks met so far; what the last evaluation found."""
@@ -178,40 +194,57 @@ class _Run:
             learning={name: float(np.mean([np.asarray(m[name]) for m in metrics])) for name in names},
         )
 
-    def settle(self, stage: Stage) -> None:
-        """End a stage: the anchor takes note of what was learnt."""
-        setup, chunk = self.setup, self.chunks(stage)
-        rng = generator(setup.seed, stage.new[0], chunk)
-        self.agent = setup.method.anchor.consolidate(self.agent, self.memory, stage, setup.agent, rng)
+    def settle(self, stage: Stage) -> Iterator[None]:
+        """End a stage: the anchor takes note of what was learnt, then the method's phases, chunk by chunk."""
+        setup, c = self.setup, self.chunks()
+        ended = Ended(self.memory, stage, setup.agent, self._view, generator(setup.seed, stage.new[0], c))
+        self.agent = setup.method.anchor.consolidate(self.agent, ended)
+        for phase in setup.method.settle:
+            chunks = phase.updates(self.agent, stage, setup.training) // setup.training.updates
+            self.agent = phase.begin(self.agent, stage, setup.agent)
+            for k in range(chunks):
+                c += 1
+                batches = self._batches(stage, c, progress=k / chunks)
+                if batches is not None:
+                    self.agent, _ = self._update(self.agent, batches)
+                yield
 
-    def _actors(self, heads: list[int] | tuple[int, ...]) -> list[Actor]:
-        return actors(self.agent, self.setup.method, self.setup.agent, heads)
+    def _view(self, position: int) -> tuple[Params, Params]:
+        """The weights that act for a position."""
+        agent = self.agent
+        return self.setup.method.mask.view(agent.mask, position, agent.shared.params, agent.heads.params, None)
 
-    def _acting(self, stage: Stage, c: int) -> list[Actor] | None:
-        """The weights that act in chunk c as of now; None while the stage still starts at random."""
+    def _actors(self, positions: Iterable[int], tried: Mapping[int, Layers] | None = None) -> list[Actor]:
+        return actors(self.agent, self.setup.method, self.setup.agent, list(positions), tried)
+
+    def _acting(self, stage: Stage, c: int) -> dict[int, Actor | None]:
+        """The weights that act in chunk c as of now; None while a new task still starts at random."""
         training = self.setup.training
-        random = c * training.chunk < training.start_steps * len(stage.new)
-        return None if random else self._actors(stage.new)
+        start = training.start_steps if training.explore_again or stage.new[0] == 0 else 0
+        random = set(stage.new) if c * training.chunk < start else set[int]()
+        positions = (*stage.new, *stage.revisited)
+        known = [p for p in positions if p not in random]
+        acting = dict(zip(known, self._actors(known), strict=True))
+        return {p: acting.get(p) for p in positions}
 
-    def _send(self, stage: Stage, acting: list[Actor] | None) -> None:
-        share = self.setup.training.chunk // len(stage.new)
-        tasks = self.setup.sequence.tasks
-        self.collector.begin(
-            [(p, tasks[p], share, None if acting is None else acting[k]) for k, p in enumerate(stage.new)]
-        )
+    def _send(self, acting: dict[int, Actor | None]) -> None:
+        share, tasks = self.setup.training.chunk, self.setup.sequence.tasks
+        self.collector.begin([(p, tasks[p], share, actor) for p, actor in acting.items()])
 
-    def _batches(self, stage: Stage, c: int) -> Batches | None:
+    def _batches(self, stage: Stage, c: int, progress: float) -> Batches | None:
+        """The batches of chunk c, learnt with the learning rate of this progress (0 to 1) through the stage."""
         setup, training = self.setup, self.setup.training
-        if (c + 1) * training.chunk < training.update_after * len(stage.new):
+        if (c + 1) * training.chunk < training.update_after:
             return None
-        rng = generator(setup.seed, stage.new[0], c)
-        return setup.method.draw.batches(self.memory, stage, setup.agent, training.updates, training.replay_size, rng)
+        rng, updates = generator(setup.seed, stage.new[0], c), training.updates * len(stage.new)
+        batches = setup.method.draw.batches(self.memory, stage, setup.agent, updates, training.replay_size, rng)
+        return batches._replace(rate=np.float32(1.0 - (1.0 - training.anneal) * progress))
 
-    def _trials(self, stage: Stage, heads: tuple[int, ...]) -> dict[int, float]:
+    def _trials(self, stage: Stage, heads: Mapping[int, Layers]) -> dict[int, float]:
         if not heads:
             return {}
         position = stage.new[0]
-        candidates = list(zip(heads, self._actors(heads), strict=True))
+        candidates = list(zip(heads, self._actors(heads, heads), strict=True))
         task, episodes = self.setup.sequence.tasks[position], self.setup.protocol.episodes
         worker = self.team.collecting[0]
         return play_trials(worker, task, position, candidates, episodes, self.setup.seed, self.done)
