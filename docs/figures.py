@@ -13,7 +13,8 @@ BLUE, ORANGE, GREY = "#0072b2", "#d55e00", "#999999"
 
 def evaluations(run: Path) -> list[dict]:
     """The evaluations in a run's journal."""
-    lines = map(json.loads, (run / "journal.jsonl").read_text().splitlines())
+    journal = run / "journal.jsonl" if run.is_dir() else run
+    lines = map(json.loads, journal.read_text().splitlines())
     return [line for line in lines if line["event"] == "evaluation"]
 
 
@@ -58,6 +59,78 @@ def first_layer() -> None:
     figure.savefig(ROOT / "docs/_static/first_layer.png", dpi=130)
 
 
+def _tidy(axis: plt.Axes, title: str, steps: int) -> None:
+    axis.set(ylim=(-0.04, 1.04), xlim=(0, steps))
+    axis.xaxis.set_major_formatter(lambda x, _: f"{x / 1000:,.0f}k")
+    axis.set_title(title, fontsize=9, loc="left")
+    axis.spines[["top", "right"]].set_visible(False)
+    axis.tick_params(labelsize=8)
+
+
+def pair() -> None:
+    """Every method on the pair of tasks, one panel each: both tasks' success, thin lines for further seeds."""
+    found = sorted((ROOT / "results/methods/pair").glob("*.jsonl"))
+    methods = sorted({path.stem.rsplit("-", 1)[0] for path in found}, key=PAIR_ORDER.index)
+    rows = -(-len(methods) // 4)
+    figure, axes = plt.subplots(rows, 4, figsize=(10, 1.9 * rows + 0.5), layout="constrained", sharex=True, sharey=True)
+    for axis, method in zip(axes.flat, methods, strict=False):
+        for seed, path in enumerate(p for p in found if p.stem.rsplit("-", 1)[0] == method):
+            for position, (name, colour) in enumerate((("handle-press-side", BLUE), ("window-close", ORANGE))):
+                label = name if seed == 0 and axis is axes.flat[0] else None
+                axis.plot(
+                    *curve(path, position), color=colour, linewidth=1.3, alpha=1 if seed == 0 else 0.45, label=label
+                )
+        axis.axvline(100_000, color=GREY, linestyle="--", linewidth=0.8)
+        _tidy(axis, method, 200_000)
+    for axis in axes.flat[len(methods) :]:
+        axis.set_visible(False)
+    figure.supylabel("success (10 episodes)", fontsize=9)
+    figure.supxlabel("environment steps", fontsize=9)
+    figure.legend(loc="outside upper right", ncols=2, frameon=False, fontsize=9)
+    figure.savefig(ROOT / "docs/_static/pair.png", dpi=130)
+
+
+def single() -> None:
+    """The ten tasks alone, with normalised targets."""
+    found = sorted((ROOT / "results/methods/single").glob("*.jsonl"))
+    tasks = sorted({path.stem.rsplit("-", 1)[0] for path in found})
+    figure, axes = plt.subplots(2, 5, figsize=(10, 3.6), layout="constrained", sharex=True, sharey=True)
+    for axis, task in zip(axes.flat, tasks, strict=False):
+        for seed, colour in enumerate((BLUE, ORANGE, "#009e73")):
+            path = ROOT / f"results/methods/single/{task}-{seed}.jsonl"
+            if path.exists():
+                axis.plot(
+                    *curve(path, 0), color=colour, linewidth=1.2, label=f"seed {seed}" if axis is axes.flat[0] else None
+                )
+        _tidy(axis, task, 100_000)
+    figure.supylabel("success (10 episodes)", fontsize=9)
+    figure.supxlabel("environment steps", fontsize=9)
+    figure.legend(loc="outside upper right", ncols=3, frameon=False, fontsize=9)
+    figure.savefig(ROOT / "docs/_static/single.png", dpi=130)
+
+
+PAIR_ORDER = [
+    "naive-replay",
+    "recall-tn",
+    "recall-pd",
+    "recall",
+    "recall-paper",
+    "recall-as-released",
+    "fine-tuning",
+    "ewc",
+    "packnet",
+    "clonex",
+    "perfect-memory",
+    "l2",
+    "mas",
+    "vcl",
+    "reservoir",
+    "a-gem",
+]
+
 if __name__ == "__main__":
     forgetting()
     first_layer()
+    pair()
+    if (ROOT / "results/methods/single").exists():
+        single()

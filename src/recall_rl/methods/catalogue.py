@@ -54,13 +54,13 @@ def recall_tn(beta: float = 3e-4) -> Method:
     return replace(naive_replay(), targets=popart(beta))
 
 
-def recall_pd(lam: float = 10.0) -> Method:
+def recall_pd(lam: float = 1.0) -> Method:
     """Replay with distillation of old policies."""
     return replace(naive_replay(), anchor=distil(lam))
 
 
 def recall(
-    lam: float = 10.0, beta: float = 3e-4, inherit_statistics: bool = False, inherit_temperature: bool = False
+    lam: float = 1.0, beta: float = 3e-4, inherit_statistics: bool = False, inherit_temperature: bool = False
 ) -> Method:
     """Replay with both."""
     taken = Inherited(statistics=inherit_statistics, temperature=inherit_temperature)
