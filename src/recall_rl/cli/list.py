@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -16,10 +17,13 @@ def rows(kind: Kind) -> list[dict[str, str]]:
     """The entries of one kind, each with a name and a sentence."""
     if kind == "methods":
         from recall_rl.methods.catalogue import CATALOGUE
-        from recall_rl.methods.find import announced
+        from recall_rl.methods.find import announced, options
 
-        every = {**CATALOGUE, **announced()}
-        return [{"name": n, "sentence": e.sentence, "reference": e.reference} for n, e in every.items()]
+        ours = [
+            {"name": n, "sentence": e.sentence, "options": _options(options(n)), "reference": e.reference}
+            for n, e in CATALOGUE.items()
+        ]
+        return ours + [{"name": n, "sentence": e.sentence, "reference": e.reference} for n, e in announced().items()]
     if kind == "tasks":
         return _tasks()
     if kind == "sequences":
@@ -31,6 +35,10 @@ def rows(kind: Kind) -> list[dict[str, str]]:
     from recall_rl.training.config import BUDGETS
 
     return [{"name": n, "sentence": b.sentence} for n, b in BUDGETS.items()]
+
+
+def _options(defaults: Mapping[str, object]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in defaults.items())
 
 
 def _tasks() -> list[dict[str, str]]:
@@ -93,6 +101,7 @@ def _print(found: dict[Kind, list[dict[str, str]]]) -> None:
         table.add_column(style="cyan", no_wrap=True)
         table.add_column()
         for entry in entries:
-            reference = f"\n[dim]{entry['reference']}[/dim]" if "reference" in entry else ""
-            table.add_row(entry["name"], entry["sentence"] + reference)
+            more = [f"options: {entry['options']}"] if entry.get("options") else []
+            more += [entry["reference"]] if "reference" in entry else []
+            table.add_row(entry["name"], "\n".join([entry["sentence"], *(f"[dim]{line}[/dim]" for line in more)]))
         console.print(table)

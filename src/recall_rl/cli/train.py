@@ -26,7 +26,7 @@ class Train:
     """What to learn: a name of `recall list sequences`, or task names with commas between them; Gymnasium
     environments are gym:ID, as in gym:Hopper-v5."""
     method: Annotated[str | None, option("NAME", "default: fine-tuning")] = None
-    """How to learn it: a name of `recall list methods`."""
+    """How to learn it: a name of `recall list methods`, or package.module:function of your own."""
     protocol: Annotated[str | None, option("NAME", "default: cw for Meta-World tasks, own for others")] = None
     """How tasks are posed and measured: a name of `recall list protocols`."""
     budget: Annotated[str | None, option("NAME", "default: laptop")] = None
@@ -40,7 +40,8 @@ class Train:
     settings: Annotated[list[str], tyro.conf.arg(name="set", metavar="FIELD=VALUE"), tyro.conf.UseAppendAction] = field(
         default_factory=list[str]
     )
-    """Set one field of the config, as in --set training.steps=50000 or --set agent.actor.width=64."""
+    """Set one field of the config, as in --set training.steps=50000, or an option of the method, as in
+    --set options.lam=10."""
     debug: bool = False
     """Run in one process, uncompiled and slow, so that breakpoint() works anywhere."""
 
