@@ -95,14 +95,16 @@ def last(path: Path, count: int = 3) -> list[tuple[str, float, float]]:
 
 
 def table(study: str) -> None:
-    print("| run | task | at the end of its own training | at the end of the run |\n|---|---|---|---|")
-    for name in runs(study):
-        journal = KEPT / f"{name}.jsonl"
-        if not journal.exists():
-            print(f"| {name.split('/')[1]} | not run | | |")
-            continue
-        for task, own, end in last(journal):
-            print(f"| {name.split('/')[1]} | {task} | {own:.2f} | {end:.2f} |")
+    """A row a run; "a → b" is a task's success at the end of its own training and at the end of the run."""
+    found = {name: last(KEPT / f"{name}.jsonl") for name in runs(study) if (KEPT / f"{name}.jsonl").exists()}
+    width = max(len(rows) for rows in found.values())
+    print("| run |" + "".join(f" task {k + 1} |" for k in range(width)) + "\n|---" * 1 + "|---" * width + "|")
+    for name, rows in found.items():
+        cells = [f"{task} {own:.2f} → {end:.2f}" for task, own, end in rows[:-1]] + [f"{rows[-1][0]} {rows[-1][2]:.2f}"]
+        print(f"| {name.split('/')[1]} | {' | '.join(cells)} |")
+    missing = [name.split("/")[1] for name in runs(study) if name not in found]
+    if missing:
+        print(f"\nNot run: {', '.join(missing)}.")
 
 
 def keep(study: str) -> None:

@@ -71,8 +71,11 @@ def pair() -> None:
     """Every method on the pair of tasks, one panel each: both tasks' success, thin lines for further seeds."""
     found = sorted((ROOT / "results/methods/pair").glob("*.jsonl"))
     methods = sorted({path.stem.rsplit("-", 1)[0] for path in found}, key=PAIR_ORDER.index)
-    rows = -(-len(methods) // 4)
-    figure, axes = plt.subplots(rows, 4, figsize=(10, 1.9 * rows + 0.5), layout="constrained", sharex=True, sharey=True)
+    columns = min(4, len(methods))
+    rows, size = -(-len(methods) // columns), {"layout": "constrained", "squeeze": False}
+    figure, axes = plt.subplots(
+        rows, columns, figsize=(2.5 * columns + 0.5, 1.9 * rows + 0.6), sharex=True, sharey=True, **size
+    )
     for axis, method in zip(axes.flat, methods, strict=False):
         for seed, path in enumerate(p for p in found if p.stem.rsplit("-", 1)[0] == method):
             for position, (name, colour) in enumerate((("handle-press-side", BLUE), ("window-close", ORANGE))):
