@@ -29,11 +29,10 @@ from recall_rl.memory.memory import Memory
 from recall_rl.methods.catalogue import CATALOGUE
 from recall_rl.methods.find import method as find
 from recall_rl.methods.method import Ended
-from recall_rl.tasks.task import Stage, one_by_one
+from recall_rl.tasks.task import one_by_one
 from recall_rl.training.config import budget
 
 ROW = Row(12, 4)
-SHARED = "mtl"  # Names that begin so learn both tasks at once.
 
 
 def size(tree) -> int:
@@ -50,9 +49,8 @@ class Second:
         self.memory, method = Memory(ROW, 2), self.method
         state = init_agent(self.config, ROW, 2, 0, method.targets.init(), method.mask.extend)
         state = replace(state, anchor=method.anchor.init(state), mask=method.mask.init(state))
-        self.stage, first = Stage(new=(1,)), Stage(new=(0,))
-        if name.startswith(SHARED):
-            self.stage = first = method.curriculum(one_by_one("", (None, None))).stages[0]
+        stages = method.curriculum(one_by_one("", (None, None))).stages
+        first, self.stage = stages[0], stages[-1]
         for position in first.new:
             self._fill(position, rows, rng)
         if self.stage is not first:

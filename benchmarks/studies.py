@@ -16,49 +16,27 @@ import shutil
 import statistics
 from pathlib import Path
 
+from recall_rl.methods.catalogue import CATALOGUE
+from recall_rl.tasks.metaworld import CW10
+
 RUNS, KEPT = Path("runs/studies"), Path("results/methods")
 PAIR = "handle-press-side,window-close"
 SHARED = "--set agent.critic.trunk=2 --set agent.critic.head=0"
 """One critic shape for every method: a trunk that all tasks share and linear heads."""
 OWN = "--set agent.{0}.trunk=0 --set agent.{0}.head=2"
 
-TASKS = [
-    "hammer",
-    "push-wall",
-    "faucet-close",
-    "push-back",
-    "stick-pull",
-    "handle-press-side",
-    "push",
-    "shelf-place",
-    "window-close",
-    "peg-unplug-side",
-]
-ONCE = [
-    "recall-tn",
-    "recall-pd",
-    "recall-paper",
-    "recall-as-released",
-    "fine-tuning",
-    "ewc",
-    "packnet",
-    "clonex",
-    "perfect-memory",
-    "l2",
-    "mas",
-    "vcl",
-    "reservoir",
-    "a-gem",
-]
+SEEDED = ("naive-replay", "recall")
+"""Methods of the pair that are run with three seeds; the other continual ones with one."""
+ONCE = [name for name in CATALOGUE if name not in (*SEEDED, "mtl", "mtl-popart")]
 
 
 def runs(study: str) -> dict[str, str]:
     """The runs of a study by name, each with its options of `recall train`."""
     base = "--protocol cw --budget laptop"
     if study == "single":
-        made = {f"{t}-{s}": f"--sequence {t} --method recall-tn --seed {s}" for t in TASKS for s in range(3)}
+        made = {f"{t}-{s}": f"--sequence {t} --method recall-tn --seed {s}" for t in CW10 for s in range(3)}
     elif study == "pair":
-        seeded = {f"{m}-{s}": (m, s) for m in ("naive-replay", "recall") for s in range(3)}
+        seeded = {f"{m}-{s}": (m, s) for m in SEEDED for s in range(3)}
         seeded |= {f"{m}-0": (m, 0) for m in ONCE}
         made = {n: f"--sequence {PAIR} --method {m} --seed {s} {SHARED}" for n, (m, s) in seeded.items()}
     elif study == "sharing":

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 
+from recall_rl.methods.catalogue import CATALOGUE
+
 ROOT = Path(__file__).parent.parent
 BLUE, ORANGE, GREY = "#0072b2", "#d55e00", "#999999"
 
@@ -70,7 +72,7 @@ def _tidy(axis: plt.Axes, title: str, steps: int) -> None:
 def pair() -> None:
     """Every method on the pair of tasks, one panel each: both tasks' success, thin lines for further seeds."""
     found = sorted((ROOT / "results/methods/pair").glob("*.jsonl"))
-    methods = sorted({path.stem.rsplit("-", 1)[0] for path in found}, key=PAIR_ORDER.index)
+    methods = sorted({path.stem.rsplit("-", 1)[0] for path in found}, key=list(CATALOGUE).index)
     columns = min(4, len(methods))
     rows, size = -(-len(methods) // columns), {"layout": "constrained", "squeeze": False}
     figure, axes = plt.subplots(
@@ -111,25 +113,6 @@ def single() -> None:
     figure.legend(loc="outside upper right", ncols=3, frameon=False, fontsize=9)
     figure.savefig(ROOT / "docs/_static/single.png", dpi=130)
 
-
-PAIR_ORDER = [
-    "naive-replay",
-    "recall-tn",
-    "recall-pd",
-    "recall",
-    "recall-paper",
-    "recall-as-released",
-    "fine-tuning",
-    "ewc",
-    "packnet",
-    "clonex",
-    "perfect-memory",
-    "l2",
-    "mas",
-    "vcl",
-    "reservoir",
-    "a-gem",
-]
 
 if __name__ == "__main__":
     forgetting()
