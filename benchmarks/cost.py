@@ -16,19 +16,17 @@ import argparse
 import json
 import statistics
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import jax
 import numpy as np
 
-from recall_rl.agent.state import init_agent
 from recall_rl.agent.update import make_update
 from recall_rl.collect.row import Row
 from recall_rl.memory.memory import Memory
 from recall_rl.methods.catalogue import CATALOGUE
 from recall_rl.methods.find import method as find
-from recall_rl.methods.method import Ended
+from recall_rl.methods.method import Ended, new_agent
 from recall_rl.tasks.task import one_by_one
 from recall_rl.training.config import budget
 
@@ -47,8 +45,7 @@ class Second:
         self.config, self.training = self.method.agent(chosen.agent), self.method.training(chosen.training)
         rng, rows = np.random.default_rng(0), self.training.steps
         self.memory, method = Memory(ROW, 2), self.method
-        state = init_agent(self.config, ROW, 2, 0, method.targets.init(), method.mask.extend)
-        state = replace(state, anchor=method.anchor.init(state), mask=method.mask.init(state))
+        state = new_agent(method, self.config, ROW, 2, 0)
         stages = method.curriculum(one_by_one("", (None, None))).stages
         first, self.stage = stages[0], stages[-1]
         for position in first.new:
@@ -69,7 +66,12 @@ class Second:
 
     def _fill(self, position: int, rows: int, rng) -> None:
         self.memory.open(position, rows)
-        self.memory.append(position, rng.standard_normal((rows, ROW.width), dtype=np.float32))
+        n = self.training.chunk
+        for _ in range(rows // n):
+            # As a lane gathers them: each row begins with the observation that the one before ended with.
+            block = rng.standard_normal((n, ROW.width), dtype=np.float32)
+            block[1:, ROW.observation], block[:, ROW.terminated] = block[:-1, ROW.next_observation], 0
+            self.memory.append(position, block)
 
     def run(self, chunks: int) -> float:
         """Updates a second, drawing the batches included."""

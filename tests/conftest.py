@@ -4,6 +4,8 @@ import os
 import sys
 from pathlib import Path
 
+import pytest
+
 os.environ["NPROC"] = "1"
 # Tests compile often and compute little.
 os.environ["XLA_FLAGS"] = "--xla_backend_optimization_level=0"
@@ -20,3 +22,11 @@ def pytest_configure(config):
     jax.config.update("jax_compilation_cache_dir", tempfile.mkdtemp(prefix="recall-tests-"))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
     jax.config.update("jax_numpy_rank_promotion", "raise")
+
+
+@pytest.fixture(scope="session")
+def recall(tmp_path_factory):
+    """Starts `recall` in processes of their own, compiled as users compile it."""
+    from processes import Recall
+
+    return Recall(tmp_path_factory.mktemp("compiled"))

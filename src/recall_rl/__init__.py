@@ -6,12 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from recall_rl.runs.directory import RunDirectory as RunDirectory
+    from recall_rl.runs.extend import extend as extend
+    from recall_rl.runs.train import resume as resume
     from recall_rl.runs.train import train as train
 
 __version__ = "0.1.0"
 
 _PUBLIC = {
     "RunDirectory": "recall_rl.runs.directory",
+    "extend": "recall_rl.runs.extend",
+    "resume": "recall_rl.runs.train",
     "train": "recall_rl.runs.train",
 }
 

@@ -12,6 +12,7 @@ from recall_rl.tasks.probes import Constant, Reach
 from recall_rl.tasks.task import Task
 
 TASK = Task("reach", "recall_rl.tasks.probes:Reach", {})
+ROW = Row(4, 2)
 
 
 def test_a_row_holds_each_number_once():
@@ -52,7 +53,7 @@ def test_uniform_actions_are_uniform():
 
 
 def gather(workers, lanes, chunks=4):
-    collector = Collector(workers, run_seed=3, lanes=lanes)
+    collector = Collector(workers, run_seed=3, lanes=lanes, row=ROW)
     out = []
     for _ in range(chunks):
         collector.begin([(0, TASK, 48, None)])
@@ -73,8 +74,58 @@ def test_the_number_and_kind_of_workers_changes_nothing():
             worker.close()
 
 
+def test_a_worker_that_dies_is_replaced_and_no_row_is_missing_or_doubled():
+    workers = [ProcessWorker(patience=30) for _ in range(2)]
+    expected = gather([InlineWorker()], lanes=4, chunks=6)
+    collector, out = Collector(workers, run_seed=3, lanes=4, row=ROW), []
+    try:
+        for k in range(6):
+            if k == 2:
+                workers[0]._process.kill()  # Before it is asked.
+                workers[0]._process.wait()
+            collector.begin([(0, TASK, 48, None)])
+            if k == 4:
+                workers[1]._process.kill()  # While it works, or with its answer on the way.
+            (chunk,) = collector.finish()
+            out.append((chunk.rows.tobytes(), chunk.ended))
+    finally:
+        for worker in workers:
+            worker.close()
+    assert out == expected
+    assert collector.given_up == 0
+
+
+def test_lanes_go_on_with_new_workers_where_they_were():
+    first, expected = Collector([InlineWorker()], run_seed=3, lanes=2, row=ROW), gather([InlineWorker()], lanes=2)
+    for _ in range(2):
+        first.begin([(0, TASK, 48, None)])
+        first.finish()
+    second = Collector([InlineWorker(), InlineWorker()], run_seed=3, lanes=2, row=ROW)
+    second.begin([(0, TASK, 48, None)], first.lanes())
+    (chunk,) = second.finish()
+    assert (chunk.rows.tobytes(), chunk.ended) == expected[2]
+    second.begin([(0, TASK, 48, None)])
+    (chunk,) = second.finish()
+    assert (chunk.rows.tobytes(), chunk.ended) == expected[3]
+
+
+def test_an_episode_that_does_not_repeat_itself_is_given_up():
+    first = Collector([InlineWorker()], run_seed=3, lanes=1, row=ROW)
+    first.begin([(0, TASK, 30, None)])
+    (chunk,) = first.finish()
+    ((place, episode),) = first.lanes().items()
+    assert (episode.number, len(episode.actions)) == (1, 10)
+    np.testing.assert_array_equal(episode.actions, chunk.rows[-10:, ROW.action])
+    changed = episode._replace(observation=episode.observation + 1)
+    second = Collector([InlineWorker()], run_seed=3, lanes=1, row=ROW)
+    second.begin([(0, TASK, 20, None)], {place: changed})
+    (chunk,) = second.finish()
+    assert [e.number for e in chunk.ended] == [2], "the next one is played instead"
+    assert second.given_up == 1
+
+
 def test_lanes_share_out_the_episode_numbers():
-    collector = Collector([InlineWorker()], run_seed=3, lanes=2)
+    collector = Collector([InlineWorker()], run_seed=3, lanes=2, row=ROW)
     collector.begin([(0, TASK, 120, None)])
     (chunk,) = collector.finish()
     assert sorted(e.number for e in chunk.ended) == [0, 1, 2, 3, 4, 5]

@@ -52,8 +52,8 @@ def test_a_space_that_does_not_fit_is_a_usage_error(worker):
 
 
 def test_slow_is_not_hanging(worker):
-    ((rows, _),) = collect(worker, "Slow-v0", steps=15)
-    assert len(rows) == 15
+    (collected,) = collect(worker, "Slow-v0", steps=15)
+    assert len(collected.rows) == 15
 
 
 def test_whether_an_environment_can_be_seeded_is_found_out(worker):

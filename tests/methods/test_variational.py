@@ -42,12 +42,11 @@ def test_sampled_weights_have_the_learnt_mean_and_variance_and_the_means_act():
     np.testing.assert_allclose(drawn.var(0), np.exp(-2.0), rtol=0.2)
 
 
-def test_nothing_holds_in_the_first_task_and_the_last_distribution_later():
+def test_weights_are_held_near_their_last_distribution():
     anchor, given = stay_likely(1.0), agent()
     params = given.shared.params, given.heads.params
     wider = dataclasses.replace(params[0], extra=jax.tree.map(lambda v: v + 1.0, params[0].extra))
     given = dataclasses.replace(given, anchor=anchor.init(given))
-    assert float(anchor.loss(given.anchor, CONFIG, (wider, params[1]), None, None)) == 0.0
     given = anchor.consolidate(given, None)
     assert float(anchor.loss(given.anchor, CONFIG, params, None, None)) == pytest.approx(0.0, abs=1e-4)
     assert float(anchor.loss(given.anchor, CONFIG, (wider, params[1]), None, None)) > 1.0

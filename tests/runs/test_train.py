@@ -6,7 +6,8 @@ from safetensors.numpy import load_file
 
 import recall_rl
 from recall_rl.errors import RunError, UsageError
-from recall_rl.runs.directory import Journal, RunDirectory
+from recall_rl.runs.directory import RunDirectory
+from recall_rl.runs.journal import Journal
 
 QUICK = {
     "training.steps": 200,
@@ -59,13 +60,30 @@ def test_debug_runs_in_this_process_and_uncompiled(tmp_path):
     short = {**QUICK, "training.steps": 100, "training.start_steps": 0, "training.updates_per_step": 0.1}
     run = recall_rl.train("reach-0", budget="smoke", out=tmp_path / "run", settings=short, debug=True)
     assert run.journal()[-1] == {"event": "end", "step": 100}
-    assert not (run.path / "workers.log").exists()
+    assert not run.log.exists()
 
 
 def test_a_folder_that_holds_a_run_is_not_overwritten(tmp_path):
-    train(tmp_path / "run")
-    with pytest.raises(UsageError, match="already holds a run"):
-        train(tmp_path / "run")
+    run = train(tmp_path / "run")
+    journal = (run.path / "journal.jsonl").read_bytes()
+    with pytest.raises(UsageError, match="already holds another run"):
+        train(tmp_path / "run", **{"training.start_steps": 50})
+    train(tmp_path / "run")  # The same one is finished, so there is nothing to do.
+    assert (run.path / "journal.jsonl").read_bytes() == journal
+
+
+def test_a_run_of_an_earlier_format_can_be_read_but_not_gone_on_with(tmp_path):
+    run = train(tmp_path / "run")
+    old = tmp_path / "old"
+    old.mkdir()
+    for name in ("config.json", "journal.jsonl", "weights.safetensors"):
+        (old / name).write_bytes((run.path / name).read_bytes())
+    earlier = RunDirectory(old)
+    assert earlier.journal() == run.journal()
+    assert load_file(earlier.weights).keys() == load_file(run.weights).keys()
+    for refused in (lambda: train(old), lambda: recall_rl.resume(old), lambda: recall_rl.extend(old, "reach-0", "new")):
+        with pytest.raises(UsageError, match=r"earlier version.*recall train --config"):
+            refused()
 
 
 def test_an_environment_that_cannot_be_seeded_is_stamped(tmp_path):
@@ -91,7 +109,7 @@ def test_tasks_of_different_sizes_are_refused(tmp_path):
 def test_values_that_are_not_finite_end_the_run_with_a_sentence(tmp_path):
     path = tmp_path / "run"
     path.mkdir()
-    journal = Journal(RunDirectory(path))
+    journal = Journal(path)
     with pytest.raises(RunError, match="diverged"):
         journal.write("training", loss=float("nan"))
     journal.write("end", step=1)

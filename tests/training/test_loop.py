@@ -1,6 +1,7 @@
 import dataclasses
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -155,14 +156,21 @@ def spied(monkeypatch):
     def make(*args):
         update = original(*args)
 
-        def noting(agent, batches):
+        def noting(agent, batches, anchored):
             seen.append(batches)
-            return update(agent, batches)
+            return update(agent, batches, anchored)
 
         return noting
 
     monkeypatch.setattr(loop, "make_update", make)
     return seen
+
+
+def test_the_anchor_holds_once_a_stage_has_ended():
+    anchor = dataclasses.replace(Method().anchor, loss=lambda kept, config, params, seen, groups: jnp.ones(()))
+    progress, *_ = play(setup(method=Method(anchor=anchor)))
+    losses = [(p.stage, p.report.learning["anchor_loss"]) for p in progress if p.report and p.report.learning]
+    assert set(losses) == {(0, 0.0), (1, 1.0)}
 
 
 def test_the_learning_rate_falls_within_each_task(monkeypatch):

@@ -115,3 +115,20 @@ def reset_optimiser(state: AgentState, config: AgentConfig) -> AgentState:
         shared = (shared[0]._replace(count=jnp.copy(state.shared.optimiser[0].count)), *shared[1:])
         heads = (heads[0]._replace(count=jnp.copy(state.heads.optimiser[0].count)), *heads[1:])
     return eqx.tree_at(lambda s: (s.shared.optimiser, s.heads.optimiser), state, (shared, heads))
+
+
+def grown(old: AgentState, new: AgentState) -> AgentState:
+    """An agent with the heads of `old` followed by those of `new`, which has more, and everything else of `old`."""
+    count = jax.tree.leaves(old.heads)[0].shape[0] - 1  # The last one is scratch.
+    heads = jax.tree.map(lambda more, few: more.at[:count].set(few[:count]), new.heads, old.heads)
+    return eqx.tree_at(lambda a: a.heads, old, heads)
+
+
+def copy_whole_head(agent: AgentState, source: int, target: int) -> AgentState:
+    """The agent in which one head is another's twin: weights, targets, statistics and temperature."""
+    heads = agent.heads
+    parts = (heads.params, heads.targets, heads.statistics)
+    twin = jax.tree.map(lambda x: x.at[target].set(x[source]), parts)
+    return eqx.tree_at(
+        lambda a: (a.heads.params, a.heads.targets, a.heads.statistics), agent, twin, is_leaf=lambda x: x is None
+    )

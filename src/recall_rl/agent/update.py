@@ -7,8 +7,7 @@ weights, moments and step count.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import equinox as eqx
 import jax
@@ -23,9 +22,16 @@ from recall_rl.memory.sample import Batches
 from recall_rl.methods.method import Method, Moment
 
 Metrics = dict[str, Float[Array, ""]]
-Update = Callable[[AgentState, Batches], tuple[AgentState, Metrics]]
 Both = tuple[Params, Params]
 """Parameters, or gradients, of the trunks and of the heads."""
+
+
+class Update(Protocol):
+    """Learns from the batches of one chunk: the state after them, and the means of what was measured."""
+
+    def __call__(self, state: AgentState, batches: Batches, anchored: bool = True) -> tuple[AgentState, Metrics]:
+        """The state given is used up; `anchored` says whether a stage has ended (see `Rules`)."""
+        ...
 
 
 class Rules(NamedTuple):
@@ -34,13 +40,16 @@ class Rules(NamedTuple):
     method: Method
     config: AgentConfig
     row: Row
+    anchored: bool = True
+    """Whether a stage has ended. Until then the anchor's loss is left out of the program: a term that is zero in value
+    would still change how the compiler rounds."""
 
 
 def make_update(method: Method, config: AgentConfig, row: Row, compiled: bool = True) -> Update:
     """The function that learns from one chunk's batches; the state given to it is used up."""
-    rules = Rules(method, config, row)
 
-    def chunk(state: AgentState, batches: Batches) -> tuple[AgentState, Metrics]:
+    def chunk(state: AgentState, batches: Batches, anchored: bool = True) -> tuple[AgentState, Metrics]:
+        rules = Rules(method, config, row, anchored)
         heads = jax.tree.map(lambda x: x[batches.heads], state.heads)
 
         def body(carry: AgentState, batch: Any) -> tuple[AgentState, Metrics]:
@@ -52,7 +61,7 @@ def make_update(method: Method, config: AgentConfig, row: Row, compiled: bool = 
         back = jax.tree.map(lambda every, some: every.at[batches.heads].set(some), state.heads, end.heads)
         return eqx.tree_at(lambda s: s.heads, end, back), jax.tree.map(jnp.mean, metrics)
 
-    return jax.jit(chunk, donate_argnums=0) if compiled else chunk
+    return jax.jit(chunk, donate_argnums=0, static_argnums=2) if compiled else chunk
 
 
 def update(
@@ -125,6 +134,8 @@ def _gradient(
     def loss(params: Both) -> tuple[Float[Array, ""], Metrics]:
         seen = rules.method.mask.view(state.mask, position, *params, jax.random.fold_in(key, 2))
         learning, metrics = _loss(rules, seen, groups.learn, y_norm, noise)
+        if not rules.anchored:
+            return learning, {**metrics, "anchor_loss": jnp.zeros(())}
         anchor = rules.method.anchor.loss(state.anchor, rules.config, params, seen, groups)
         return learning + anchor, {**metrics, "anchor_loss": anchor}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -63,6 +63,16 @@ class View:
             self.marks.popleft()
         if progress.evaluation is not None:
             self.evaluations.append(progress.evaluation)
+
+    def recall(self, directory: RunDirectory, first: Progress) -> None:
+        """Take in what a run that goes on had found before."""
+        from recall_rl.training.evaluate import Evaluation, TaskScore
+
+        before = first.evaluation.step if first.evaluation else first.step + 1
+        for entry in directory.evaluations():
+            if entry["step"] < before:
+                scores = tuple(TaskScore(**score) for score in entry["scores"])
+                self.evaluations.append(Evaluation(entry["step"], scores, entry["average"]))
 
     def scores(self, position: int) -> list[TaskScore | None]:
         """What each evaluation found on one task; None while it was not yet met."""
@@ -154,15 +164,22 @@ def watch(config: Config, directory: RunDirectory, progress: Iterable[Progress])
     """Follow a run to its end and say where it lies."""
     view = View(config, task_names(config.sequence))
     console = Console()
+
+    def seen() -> Iterator[Progress]:
+        for number, item in enumerate(progress):
+            if number == 0:
+                view.recall(directory, item)
+            view.see(item)
+            yield item
+
     if console.is_terminal:
         with Live(console=console, refresh_per_second=4, get_renderable=lambda: render(view)):
-            for item in progress:
-                view.see(item)
+            for _ in seen():
+                pass
     else:
         print(_title(config), flush=True)
         print(_phase(view), flush=True)
-        for item in progress:
-            view.see(item)
+        for item in seen():
             if item.evaluation is not None:
                 print(_line(view, item.evaluation.step), flush=True)
     console.print(

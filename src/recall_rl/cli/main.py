@@ -9,17 +9,29 @@ from typing import Annotated
 import tyro
 
 from recall_rl import __version__
+from recall_rl.cli.extend import Extend
 from recall_rl.cli.list import List
+from recall_rl.cli.resume import Resume
+from recall_rl.cli.runs import Runs
 from recall_rl.cli.train import Train
 from recall_rl.errors import RunError, UsageError
 
 _DESCRIPTION = """Continual reinforcement learning: learn tasks one after another and keep the old ones.
 
   recall train --sequence probe --budget smoke     a first run, in seconds
+  recall resume RUN                                go on with a run that was interrupted
+  recall extend RUN --sequence TASK --out NEW      teach a finished run one more task
+  recall runs                                      the runs of this folder and how far they are
   recall list                                      methods, tasks, sequences, protocols and budgets
   recall train --help                              all options of training"""
 
-Command = Annotated[Train, tyro.conf.subcommand("train")] | Annotated[List, tyro.conf.subcommand("list")]
+Command = (
+    Annotated[Train, tyro.conf.subcommand("train")]
+    | Annotated[Resume, tyro.conf.subcommand("resume")]
+    | Annotated[Extend, tyro.conf.subcommand("extend")]
+    | Annotated[Runs, tyro.conf.subcommand("runs")]
+    | Annotated[List, tyro.conf.subcommand("list")]
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -19,7 +19,7 @@ class Train:
     """Learn a sequence of tasks, one after another, into a run folder.
 
     The folder holds config.json (every setting, itself a valid --config), journal.jsonl (evaluations and training)
-    and weights.safetensors.
+    and weights.safetensors. If it holds this very run already, the run goes on from its last checkpoint.
     """
 
     sequence: Annotated[str | None, option("NAME", "required")] = None
@@ -42,25 +42,32 @@ class Train:
     )
     """Set one field of the config, as in --set training.steps=50000, or an option of the method, as in
     --set options.lam=10."""
+    trust_code: bool = False
+    """Import the code that a --config file names; what the command line names is imported anyway."""
+    take_over: bool = False
+    """Go on even if another process seems to hold the run; what that one writes from now on does not count."""
     debug: bool = False
     """Run in one process, uncompiled and slow, so that breakpoint() works anywhere."""
 
     def run(self) -> int:
         """Train, with a live display on a terminal and plain lines elsewhere."""
-        from recall_rl.cli.display import watch
+        from recall_rl.cli.follow import follow
         from recall_rl.runs.config import read_file, resolve
         from recall_rl.runs.directory import RunDirectory
-        from recall_rl.runs.train import default_path, run
+        from recall_rl.runs.train import default_path
+        from recall_rl.runs.trust import refuse_named_code
 
+        file = read_file(self.config) if self.config else None
+        if file and not self.trust_code:
+            asked = {"method": self.method, "sequence": self.sequence}
+            refuse_named_code({k: v for k, v in file.items() if not asked.get(k)}, str(self.config))
         config = resolve(
             method=self.method,
             sequence=self.sequence,
             protocol_name=self.protocol,
             budget_name=self.budget,
             seed=self.seed,
-            file=read_file(self.config) if self.config else None,
+            file=file,
             settings=self.settings,
         )
-        directory = RunDirectory.create(self.out or default_path(config), config)
-        watch(config, directory, run(config, directory, self.debug))
-        return 0
+        return follow(config, RunDirectory.create(self.out or default_path(config), config), self.debug, self.take_over)

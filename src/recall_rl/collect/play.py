@@ -13,7 +13,7 @@ from recall_rl.collect.episode import Address, Dice, Purpose, uniform
 from recall_rl.collect.policy import Actor, act
 from recall_rl.collect.row import Row
 from recall_rl.errors import RunError
-from recall_rl.tasks.environment import Environment, Observation, Step
+from recall_rl.tasks.environment import Action, Environment, Observation, Step
 
 Beat = Callable[[], None]
 """Called after every step, so that a watcher can tell a slow environment from a hanging one."""
@@ -28,6 +28,17 @@ class Episode(NamedTuple):
     """Sum of rewards."""
     success: bool
     length: int
+
+
+class OpenEpisode(NamedTuple):
+    """How far a lane is: enough to bring a new environment to the same state."""
+
+    number: int
+    """Number of the episode being played."""
+    actions: NDArray[np.float32]
+    """Those taken in it so far, one a row."""
+    observation: NDArray[np.float32]
+    """What was seen last; of no meaning before the first action."""
 
 
 class BrokenEnvironmentError(RunError):
@@ -77,6 +88,14 @@ class Player:
         """One step by the actor, or by uniform actions without one: (observation, action, outcome)."""
         before, noise = self.observation, self.dice.noise()
         action = uniform(noise) if actor is None else act(actor, before, noise if stochastic else None)
+        return before, action, self._do(action)
+
+    def repeat(self, action: Action) -> Step:
+        """One step by an action taken before; the randomness moves on as it did then."""
+        self.dice.noise()
+        return self._do(action)
+
+    def _do(self, action: Action) -> Step:
         self.action = action
         try:
             outcome = self.environment.step(action)
@@ -87,7 +106,7 @@ class Player:
         self.total += outcome.reward
         self.success = self.success or outcome.success
         self.observation = outcome.observation
-        return before, action, outcome
+        return outcome
 
     def result(self) -> Episode:
         """The finished episode in numbers."""
@@ -101,6 +120,21 @@ class Lane:
         self.player = player
         self.lanes = lanes
         player.begin(Address(run_seed, Purpose.TRAIN, 0, position, lane))
+
+    def go_on(self, open_episode: OpenEpisode, beat: Beat) -> bool:
+        """Repeat an open episode; if the environment does not come to the same state, begin the one after it."""
+        player = self.player
+        player.begin(player.address._replace(number=open_episode.number))
+        for action in open_episode.actions:
+            outcome = player.repeat(action)
+            beat()
+            if outcome.terminated or outcome.truncated:
+                break
+        t, seen = len(open_episode.actions), player.observation
+        if player.t == t and (t == 0 or seen.tobytes() == open_episode.observation.tobytes()):
+            return True
+        player.begin(player.address._replace(number=open_episode.number + self.lanes))
+        return False
 
     def collect(self, steps: int, actor: Actor | None, beat: Beat) -> tuple[NDArray[np.float32], list[Episode]]:
         """The next `steps` transitions as rows, and the episodes that ended among them."""

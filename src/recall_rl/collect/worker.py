@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from recall_rl.collect.channel import Receiver, Sender, shared_file
 from recall_rl.collect.episode import Address, Purpose
-from recall_rl.collect.play import Beat, Episode, Lane, Player, play
+from recall_rl.collect.play import Beat, Episode, Lane, OpenEpisode, Player, play
 from recall_rl.collect.policy import Actor
 from recall_rl.errors import RunError, UsageError
 from recall_rl.tasks.task import Task
@@ -60,6 +60,8 @@ class Stretch(NamedTuple):
     steps: int
     actor: Actor | None
     """None acts uniformly at random."""
+    go_on: OpenEpisode | None = None
+    """Where a new environment must be brought first, because the one before is gone."""
 
 
 class Collect(NamedTuple):
@@ -85,7 +87,19 @@ class Play(NamedTuple):
 
 
 Request = Describe | Collect | Play
-Collected = tuple[NDArray[np.float32], list[Episode]]
+
+
+class Collected(NamedTuple):
+    """The rows of one stretch."""
+
+    rows: NDArray[np.float32]
+    ended: list[Episode]
+    number: int
+    """Of the episode being played now."""
+    t: int
+    """Steps taken in it."""
+    faithful: bool
+    """Whether the environment came to the state asked for; if not, an open episode was given up."""
 
 
 @dataclass(frozen=True)
@@ -148,19 +162,31 @@ class Host:
         return Description(player.row.observation_size, player.row.action_size, seen[0] == seen[1])
 
     def _collect(self, ask: Stretch) -> Collected:
-        key = (ask.position, ask.lane)
+        key, faithful = (ask.position, ask.lane), True
         if key not in self._lanes:
             for old in [k for k in self._lanes if k[0] != ask.position]:
                 self._lanes.pop(old).player.environment.close()
             self._lanes[key] = Lane(self._make(ask.task), ask.run_seed, ask.position, ask.lane, ask.lanes)
-        return self._lanes[key].collect(ask.steps, ask.actor, self._beat)
+        lane = self._lanes[key]
+        if ask.go_on is not None:
+            faithful = lane.go_on(ask.go_on, self._beat)
+        rows, ended = lane.collect(ask.steps, ask.actor, self._beat)
+        return Collected(rows, ended, lane.player.address.number, lane.player.t, faithful)
 
     def _play(self, ask: Play, job: Job) -> Episode:
         return play(self._player(job.task), job.address, job.actor, ask.stochastic, ask.stop_at_success, self._beat)
 
 
+class WorkerLostError(RunError):
+    """A worker process is gone; a new one can be asked again."""
+
+
 class Worker(Protocol):
     """Something that answers requests, one at a time and in order."""
+
+    def restart(self) -> None:
+        """Begin anew, with no environment made."""
+        ...
 
     def send(self, request: Request) -> None:
         """Ask without waiting."""
@@ -179,6 +205,10 @@ class InlineWorker:
     """A worker within this process, so that breakpoint() works in environments."""
 
     def __init__(self) -> None:
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget every environment."""
         self._host = Host(lambda: None)
         self._answers: list[Any] = []
 
@@ -198,14 +228,22 @@ class ProcessWorker:
     """A worker in a process of its own, watched while it is waited for."""
 
     def __init__(self, patience: float, log: Path | None = None):
-        self.patience = patience
+        self.patience, self._log = patience, log
+        self._start()
+
+    def restart(self) -> None:
+        """End the process, if it still runs, and start another."""
+        self.close()
+        self._start()
+
+    def _start(self) -> None:
         ours, theirs = socket.socketpair()
         # One thread each: a learner and its workers together must not fight for cores.
         threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         path = os.pathsep.join(p for p in sys.path if p)
         memory = shared_file()
         inherited = [theirs.fileno(), memory]
-        with open(log or os.devnull, "ab") as out:
+        with open(self._log or os.devnull, "ab") as out:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "recall_rl.collect", *map(str, inherited), str(os.getpid())],
                 pass_fds=inherited,
@@ -225,7 +263,7 @@ class ProcessWorker:
         try:
             self._sender.send(request)
         except OSError as error:
-            raise RunError(self._obituary()) from error
+            raise WorkerLostError(self._obituary()) from error
 
     def receive(self) -> Any:
         """Wait for the answer as long as steps keep being made."""
@@ -239,7 +277,7 @@ class ProcessWorker:
             try:
                 message = self._connection.recv()
             except (EOFError, OSError) as error:
-                raise RunError(self._obituary()) from error
+                raise WorkerLostError(self._obituary()) from error
             if isinstance(message, Fault):
                 raise UsageError(message.sentence) if message.usage else RunError(message.sentence)
             if not isinstance(message, Alive):

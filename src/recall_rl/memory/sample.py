@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Sized
-from typing import NamedTuple, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,16 @@ _DRAWS = 7
 """Keeps this randomness apart from that of episodes, whose purposes are smaller numbers."""
 
 Rows = NDArray[np.float32]
-Source = TypeVar("Source", bound=Sized)
+
+
+class Source(Protocol):
+    """Rows that can be counted and taken by number."""
+
+    def __len__(self) -> int: ...
+
+    def take(self, numbers: NDArray[np.int64]) -> NDArray[np.float32]:
+        """The rows of these numbers."""
+        ...
 
 
 class Group(NamedTuple):
@@ -59,7 +68,6 @@ def newest(memory: Memory, position: int, updates: int, batch: int, last: int, r
 
 def across(
     sources: Mapping[int, Source],
-    take: Callable[[Source, NDArray[np.int64]], Rows],
     width: int,
     updates: int,
     batch: int,
@@ -72,7 +80,7 @@ def across(
     out = np.empty((updates * batch, width), np.float32)
     for k, source in enumerate(sources.values()):
         mine = owner == k
-        out[mine] = take(source, numbers[mine] - (ends[k] - len(source)))
+        out[mine] = source.take(numbers[mine] - (ends[k] - len(source)))
     return out.reshape(updates, batch, width), owner.reshape(updates, batch)
 
 

@@ -12,8 +12,7 @@ from jaxtyping import Array, Float
 from recall_rl.agent import sac
 from recall_rl.agent.config import AgentConfig
 from recall_rl.agent.state import AgentState
-from recall_rl.memory.memory import Lesson
-from recall_rl.memory.segment import Segment
+from recall_rl.memory.memory import Lesson, states_of
 from recall_rl.methods.method import Anchor, Both, Ended
 
 _AT_ONCE = 8192
@@ -37,15 +36,13 @@ def _policy(
     return jnp.concatenate(sac.policy(config, shared, heads, s, slot), axis=-1)
 
 
-def _lesson(ended: Ended, position: int, states: Segment) -> Lesson:
-    """Ask the policy of this position about each of these states."""
-    row, n, seen = ended.memory.row, len(states), ended.view(position)
-    outputs = Segment(2 * row.action_size, n)
+def _ask(ended: Ended, position: int, lesson: Lesson, n: int) -> None:
+    """Ask the policy of this position about each of the n states of a lesson."""
+    seen = ended.view(position)
     for start in range(0, n, _AT_ONCE):
-        s = states.read(start, start + _AT_ONCE)[:, row.observation]
+        s = states_of(lesson.states, np.arange(start, min(start + _AT_ONCE, n)))
         padded = np.concatenate([s, np.zeros((_AT_ONCE - len(s), s.shape[1]), np.float32)])
-        outputs.append(np.asarray(_policy(ended.config, seen, position, padded))[: len(s)])
-    return Lesson(states, outputs)
+        lesson.outputs.append(np.asarray(_policy(ended.config, seen, position, padded))[: len(s)])
 
 
 def distil(lam: float, states: int | None = None, mean_over_actions: bool = False) -> Anchor:
@@ -66,12 +63,9 @@ def distil(lam: float, states: int | None = None, mean_over_actions: bool = Fals
         memory = ended.memory
         for position in ended.stage.new:
             rows = memory.segments[position]
-            if states is not None:
-                chosen = Segment(memory.row.observation_size, states)
-                numbers = ended.rng.integers(0, len(rows), states)
-                chosen.append(rows.take(numbers)[:, memory.row.observation])
-                rows = chosen
-            memory.lessons[position] = _lesson(ended, position, rows)
+            count = len(rows) if states is None else states
+            chosen = rows if states is None else rows.states(ended.rng.integers(0, len(rows), states))
+            _ask(ended, position, memory.teach(position, chosen, count), count)
         return agent
 
     return Anchor(init=lambda agent: None, loss=loss, consolidate=consolidate)

@@ -127,6 +127,7 @@ def recall_as_released(
         start=best_return_as_released(summed_candidates, wrong_stride),
         agent=agent,
         training=lambda config: replace(config, lag=0, explore_again=explore_again),
+        looks_ahead="it copies columns with a stride that depends on the number of tasks" if wrong_stride else None,
     )
 
 
@@ -153,7 +154,15 @@ def packnet(retrain: float = 0.1, clip: float = 2e-5, capacity: int | None = Non
     def updates(agent: AgentState, stage: Stage, training: TrainingConfig) -> int:
         return round(retrain * training.steps * training.updates_per_step) if weights_left(agent, stage) > 1 else 0
 
-    return Method(mask=ownership(capacity), settle=(Phase(prune, updates),), agent=agent)
+    return Method(
+        mask=ownership(capacity),
+        settle=(Phase(prune, updates),),
+        agent=agent,
+        looks_ahead=None
+        if capacity
+        else "it shares its weights out among the tasks of the sequence; train it with --set options.capacity=N",
+        most_tasks=capacity,
+    )
 
 
 def clonex(c: float = 100.0, states: int = 10_000, clip: float = 0.1) -> Method:
@@ -204,14 +213,17 @@ def all_at_once(sequence: Sequence) -> Sequence:
     return replace(sequence, stages=(Stage(new=tuple(range(len(sequence)))),))
 
 
+_TOGETHER = "it learns all tasks of the sequence together"
+
+
 def mtl() -> Method:
     """All tasks at once: a reference, not a continual method."""
-    return Method(curriculum=all_at_once)
+    return Method(curriculum=all_at_once, looks_ahead=_TOGETHER)
 
 
 def mtl_popart(beta: float = 3e-4) -> Method:
     """All tasks at once with normalised targets."""
-    return Method(targets=popart(beta), curriculum=all_at_once)
+    return Method(targets=popart(beta), curriculum=all_at_once, looks_ahead=_TOGETHER)
 
 
 _RECALL = "Zhang et al., Replay-enhanced Continual Reinforcement Learning, TMLR 2023"

@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recall_rl.agent.config import AgentConfig
-from recall_rl.memory.memory import Lesson, Memory
+from recall_rl.memory.memory import Memory
 from recall_rl.memory.reservoir import ranks
-from recall_rl.memory.sample import Batches, Group, across, newest, slots
+from recall_rl.memory.sample import Batches, Group, Source, across, newest, slots
 from recall_rl.memory.segment import Segment
 from recall_rl.methods.method import Draw
 from recall_rl.tasks.task import Stage
-
-
-class Source(Protocol):
-    """Rows that can be counted and taken by number."""
-
-    def __len__(self) -> int: ...
-
-    def take(self, numbers: NDArray[np.int64]) -> NDArray[np.float32]:
-        """The rows of these numbers."""
-        ...
 
 
 def fresh(
@@ -51,14 +41,9 @@ def lessons(memory: Memory, stage: Stage, updates: int, batch: int, rng: np.rand
     row = memory.row
     width = row.observation_size + 2 * row.action_size
 
-    def take(lesson: Lesson, numbers: NDArray[np.int64]) -> NDArray[np.float32]:
-        return np.concatenate(
-            [lesson.states.take(numbers)[:, : row.observation_size], lesson.outputs.take(numbers)], axis=1
-        )
-
     if not memory.lessons:
         return nothing(updates, width)
-    rows, owner = across(memory.lessons, take, width, updates, batch, rng)
+    rows, owner = across(memory.lessons, width, updates, batch, rng)
     return Group(rows, _slots_of(memory.lessons, memory, stage)[owner])
 
 
@@ -66,7 +51,7 @@ def segments(
     sources: Mapping[int, Source], memory: Memory, stage: Stage, updates: int, batch: int, rng: np.random.Generator
 ) -> Group:
     """Uniform rows of several positions together."""
-    rows, owner = across(sources, lambda s, numbers: s.take(numbers), memory.row.width, updates, batch, rng)
+    rows, owner = across(sources, memory.row.width, updates, batch, rng)
     return Group(rows, _slots_of(sources, memory, stage)[owner])
 
 

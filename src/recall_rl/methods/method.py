@@ -7,7 +7,7 @@ pure functions; what it keeps is a subtree of AgentState, so it is saved with ev
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import jax.numpy as jnp
@@ -17,7 +17,8 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from recall_rl.agent.config import AgentConfig
 from recall_rl.agent.networks import Layers
 from recall_rl.agent.sac import Groups
-from recall_rl.agent.state import AgentState, Extend, Params
+from recall_rl.agent.state import AgentState, Extend, Params, init_agent
+from recall_rl.collect.row import Row
 from recall_rl.memory.memory import Memory
 from recall_rl.memory.sample import Batches
 from recall_rl.tasks.task import Sequence, Stage
@@ -81,7 +82,8 @@ class Anchor:
     init: Callable[[AgentState], Any]
     """What the anchor keeps."""
     loss: Callable[[Any, AgentConfig, Both, Both, Groups], Float[Array, ""]]
-    """(kept, config, parameters as learnt, as the mask shows them, groups of rows) -> what is added to the loss."""
+    """(kept, config, parameters as learnt, as the mask shows them, groups of rows) -> what is added to the loss, once
+    a stage has ended."""
     consolidate: Callable[[AgentState, Ended], AgentState]
     """Take note of a stage that has just ended."""
 
@@ -182,3 +184,13 @@ class Method:
     """What the method changes of the budget's training."""
     curriculum: Callable[[Sequence], Sequence] = field(default=lambda sequence: sequence)
     """In which stages the tasks are met."""
+    looks_ahead: str | None = None
+    """If what is learnt of a task depends on how many follow: why. Such a run cannot be extended."""
+    most_tasks: int | None = None
+    """Tasks there is room for; None: any number."""
+
+
+def new_agent(method: Method, config: AgentConfig, row: Row, tasks: int, seed: int) -> AgentState:
+    """An agent that has learnt nothing, with what the method's parts keep."""
+    agent = init_agent(config, row, tasks, seed, method.targets.init(), method.mask.extend)
+    return replace(agent, anchor=method.anchor.init(agent), mask=method.mask.init(agent))

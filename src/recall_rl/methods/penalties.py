@@ -117,7 +117,7 @@ def _measured(measure: Measure) -> Callable[[Ended, int], Layers]:
     def importance(ended: Ended, position: int) -> Layers:
         rows = ended.memory.segments[position]
         numbers = ended.rng.integers(0, len(rows), _BATCHES * _ROWS)
-        s = rows.take(numbers)[:, ended.memory.row.observation]
+        s = rows.states(numbers)
         return _mean_importance(measure, ended.config, ended.view(position), position, np.ascontiguousarray(s))
 
     return importance

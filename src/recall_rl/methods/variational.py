@@ -70,8 +70,6 @@ class Prior(eqx.Module):
 
     mean: Weights
     log_variance: Weights
-    begun: Float[Array, ""]
-    """0 while there is no last task, else 1."""
 
 
 def divergence(
@@ -85,16 +83,15 @@ def divergence(
 def stay_likely(c: float) -> Anchor:
     """Add c times the divergence of the trunk's weights from their distribution at the end of the last task."""
 
-    def now(shared: Params, begun: float) -> Prior:
-        copy = jax.tree.map(jnp.copy, (_weights(shared.actor), shared.extra))
-        return Prior(copy[0], copy[1], jnp.asarray(begun))
+    def now(shared: Params) -> Prior:
+        return Prior(*jax.tree.map(jnp.copy, (_weights(shared.actor), shared.extra)))
 
     def loss(kept: Prior, config: AgentConfig, params: Both, seen: Both, groups: sac.Groups) -> Float[Array, ""]:
         shared = params[0]
         each = jax.tree.map(divergence, _weights(shared.actor), shared.extra, kept.mean, kept.log_variance)
-        return c * kept.begun * sum(jax.tree.leaves(each), start=jnp.zeros(()))
+        return c * sum(jax.tree.leaves(each), start=jnp.zeros(()))
 
     def consolidate(agent: AgentState, ended: Ended) -> AgentState:
-        return eqx.tree_at(lambda a: a.anchor, agent, now(agent.shared.params, 1.0))
+        return eqx.tree_at(lambda a: a.anchor, agent, now(agent.shared.params))
 
-    return Anchor(lambda agent: now(agent.shared.params, 0.0), loss, consolidate)
+    return Anchor(lambda agent: now(agent.shared.params), loss, consolidate)

@@ -64,15 +64,21 @@ class Config:
         return json.dumps(dataclasses.asdict(self), indent=2) + "\n"
 
 
+_LARGEST_FILE = 1 << 20
+
+
 def read_file(path: Path) -> dict[str, Any]:
     """The content of a JSON or TOML config file."""
     try:
-        text = path.read_text(encoding="utf-8")
+        with open(path, "rb") as file:
+            text = file.read(_LARGEST_FILE + 1)
     except OSError as error:
         raise UsageError(f"The config file {path} cannot be read: {error.strerror}.") from error
+    if len(text) > _LARGEST_FILE:
+        raise UsageError(f"The config file {path} is larger than {_LARGEST_FILE:,} bytes.")
     try:
-        content: object = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
-    except (tomllib.TOMLDecodeError, json.JSONDecodeError, RecursionError) as error:
+        content: object = tomllib.loads(text.decode()) if path.suffix == ".toml" else json.loads(text)
+    except (ValueError, RecursionError) as error:
         raise UsageError(
             f"The config file {path} is not valid {path.suffix[1:].upper() or 'JSON'}: {error}."
         ) from error
@@ -130,11 +136,11 @@ def resolve(
         if not equals:
             raise UsageError(f"--set takes path.to.field=value; {setting!r} has no '='.")
         wanted[path.strip()] = None if value.strip().lower() == "none" else value.strip()
-    promised = _apply_method(tree, method, size, wanted)
+    promised, most_tasks = _apply_method(tree, method, size, wanted)
     tree["seed"] = seed if seed is not None else given.get("seed", 0)
     for path, value in wanted.items():
         _put(tree, path, value)
-    return _finish(tree, chosen, promised)
+    return _finish(tree, chosen, promised, most_tasks)
 
 
 _TOP = ("method", "sequence", "budget", "seed", "results_version")
@@ -164,7 +170,7 @@ def _defaults(
 
 def _apply_method(
     tree: dict[str, Any], method: str, size: Budget, wanted: dict[str, Any]
-) -> tuple[AgentConfig, TrainingConfig]:
+) -> tuple[tuple[AgentConfig, TrainingConfig], int | None]:
     """Take the options out of what is wanted, and put what the method then makes of the budget in the tree."""
     from recall_rl.methods.find import method as find_method
     from recall_rl.methods.find import typed_options
@@ -174,10 +180,12 @@ def _apply_method(
     made = find_method(method, tree["options"])
     promised = made.agent(size.agent), made.training(size.training)
     tree["agent"], tree["training"] = map(dataclasses.asdict, promised)
-    return promised
+    return promised, made.most_tasks
 
 
-def _finish(tree: dict[str, Any], chosen: str, promised: tuple[AgentConfig, TrainingConfig]) -> Config:
+def _finish(
+    tree: dict[str, Any], chosen: str, promised: tuple[AgentConfig, TrainingConfig], most_tasks: int | None
+) -> Config:
     try:
         config = msgspec.convert(tree, Config, strict=False)
     except msgspec.ValidationError as error:
@@ -185,8 +193,18 @@ def _finish(tree: dict[str, Any], chosen: str, promised: tuple[AgentConfig, Trai
     changed = (config.agent, config.training) != promised
     config = dataclasses.replace(config, budget=chosen + "+changed" * changed, protocol=honest_name(config.protocol))
     _check(config)
-    find_sequence(config.sequence, config.protocol)  # Refuses names that do not exist.
+    tasks = len(find_sequence(config.sequence, config.protocol))  # Refuses names that do not exist.
+    if most_tasks is not None and tasks > most_tasks:
+        raise UsageError(f"{config.label()} has room for {most_tasks} tasks, and the sequence has {tasks}.")
     return config
+
+
+_WIDEST, _DEEPEST = 8_192, 32
+"""A file from a stranger cannot ask for networks that no memory holds."""
+
+
+def _depths(agent: AgentConfig) -> tuple[int, ...]:
+    return agent.actor.trunk, agent.actor.head, agent.critic.trunk, agent.critic.head
 
 
 def _check(config: Config) -> None:
@@ -219,11 +237,17 @@ def _check(config: Config) -> None:
         (0 <= a.gamma <= 1 and 0 < a.tau <= 1, "agent.gamma must be in [0, 1] and agent.tau in (0, 1]."),
         (min(a.actor.width, a.critic.width) > 0, "agent.actor.width and agent.critic.width must be positive."),
         (
-            min(a.actor.trunk, a.actor.head, a.critic.trunk, a.critic.head) >= 0,
+            min(_depths(a)) >= 0,
             "Depths of trunks and heads cannot be negative.",
         ),
         (config.seed >= 0, "The seed must not be negative."),
         (config.protocol.episodes > 0, "protocol.episodes must be positive."),
+        (m.checkpoint_seconds >= 0, "machine.checkpoint_seconds cannot be negative."),
+        (t.memory_bytes is None or t.memory_bytes > 0, "training.memory_bytes must be positive, or none."),
+        (
+            max(a.actor.width, a.critic.width) <= _WIDEST and max(_depths(a)) <= _DEEPEST,
+            f"Networks wider than {_WIDEST:,} or deeper than {_DEEPEST} are refused.",
+        ),
     ]
     for holds, sentence in rules:
         if not holds:

@@ -1,31 +1,24 @@
-"""A run is its folder: config.json, journal.jsonl, times.jsonl, weights.safetensors, workers.log.
+"""A run is its folder: config.json, and a numbered folder for every process that worked on it.
 
-The journal holds no times, so the same command gives the same bytes; times stand beside it.
+The names journal.jsonl, times.jsonl, weights.safetensors and workers.log at the top are links into the newest of
+these, for people; programs ask `RunDirectory`, which follows no links.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from recall_rl.errors import RunError, UsageError
 from recall_rl.runs.config import Config, read_file, resolve
+from recall_rl.runs.files import parse_json, replace_file
+from recall_rl.runs.generation import Generation, current, generations
+from recall_rl.runs.journal import JOURNAL, TIMES
+from recall_rl.runs.trust import refuse_named_code
 
-CONFIG, JOURNAL, TIMES, WEIGHTS, LOG = (
-    "config.json",
-    "journal.jsonl",
-    "times.jsonl",
-    "weights.safetensors",
-    "workers.log",
-)
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
+CONFIG, WEIGHTS, LOG = "config.json", "weights.safetensors", "workers.log"
 
 
 class RunDirectory:
@@ -36,62 +29,98 @@ class RunDirectory:
 
     @staticmethod
     def create(path: Path, config: Config) -> RunDirectory:
-        """A new folder for this run; one in which a run has begun is refused."""
-        if _size(path / JOURNAL):
-            raise UsageError(f"{path} already holds a run. Choose another folder with --out, or remove it.")
+        """The folder of this run: a new one, or one in which this very run has begun; any other is refused."""
+        made = RunDirectory(path)
+        if made.begun():
+            made.refuse_earlier_format()
+            # The command line asked for this very config, so what it names may be imported.
+            if made.config(trust_code=True).identity() != config.identity():
+                raise UsageError(f"{path} already holds another run. Choose another folder with --out, or remove it.")
+            return made
         try:
             path.mkdir(parents=True, exist_ok=True)
-            (path / CONFIG).write_text(config.to_json(), encoding="utf-8")
+            replace_file(path / CONFIG, config.to_json().encode())
         except OSError as error:
             raise UsageError(f"The run folder {path} cannot be written: {error.strerror}.") from error
-        return RunDirectory(path)
+        return made
+
+    @staticmethod
+    def existing(path: Path) -> RunDirectory:
+        """The folder of a run that has begun."""
+        made = RunDirectory(path)
+        if not (path / CONFIG).is_file():
+            raise UsageError(f"There is no run in {path}: it has no {CONFIG}.")
+        made.refuse_earlier_format()
+        return made
+
+    def begun(self) -> bool:
+        """Whether a run was ever started here."""
+        return self.earlier_format() or current(self.path) is not None
+
+    def earlier_format(self) -> bool:
+        """Whether the run was written before there were checkpoints."""
+        journal = self.path / JOURNAL
+        return not generations(self.path) and journal.is_file() and journal.stat().st_size > 0
+
+    def refuse_earlier_format(self) -> None:
+        """A run without checkpoints can be read, but not gone on with."""
+        if self.earlier_format():
+            raise UsageError(
+                f"{self.path} was written by an earlier version of recall-rl, which kept no checkpoints: its journal "
+                f"and weights can be read, but it cannot go on. Train it anew with: recall train --config "
+                f"{self.path / CONFIG} --out NEW"
+            )
+
+    def generation(self) -> Generation:
+        """The part of the run that counts: what the newest process that worked on it wrote."""
+        found = current(self.path)
+        if found is None:
+            raise UsageError(f"No run has begun in {self.path}.")
+        return found
+
+    def _file(self, name: str) -> Path:
+        return self.path / name if self.earlier_format() else self.generation().path / name
+
+    @property
+    def weights(self) -> Path:
+        """The parameters of a finished run."""
+        return self._file(WEIGHTS)
 
     @property
     def log(self) -> Path:
-        """Where workers write what they print."""
-        return self.path / LOG
+        """What workers wrote."""
+        return self._file(LOG)
 
-    def config(self) -> Config:
-        """The resolved config of the run."""
-        return resolve(file=read_file(self.path / CONFIG))
+    def config(self, trust_code: bool = False, settings: Sequence[str] = ()) -> Config:
+        """The resolved config of the run; code that it names is imported only if it is trusted."""
+        content = read_file(self.path / CONFIG)
+        if not trust_code:
+            refuse_named_code(content, str(self.path))
+        odd = next((s for s in settings if not s.startswith("machine.")), None)
+        if odd is not None:
+            raise UsageError(f"{odd.split('=')[0]} cannot change within a run; only machine.* can.")
+        return resolve(file=content, settings=settings)
 
     def journal(self) -> list[dict[str, Any]]:
-        """Everything the run has noted so far, in order."""
+        """Everything the run has noted so far, in order; a last line that was not finished is left out."""
         try:
-            lines = (self.path / JOURNAL).read_text(encoding="utf-8").splitlines()
+            content = self._file(JOURNAL).read_bytes()
         except OSError as error:
             raise UsageError(f"{self.path} holds no journal: {error.strerror}.") from error
-        return [json.loads(line) for line in lines]
+        lines = content.split(b"\n")[:-1]
+        found = [parse_json(line, f"{JOURNAL}, line {k + 1},") for k, line in enumerate(lines)]
+        if not all(isinstance(entry, dict) for entry in found):
+            raise RunError(f"{self.path / JOURNAL} holds a line that is no event.")
+        return found
 
     def evaluations(self) -> Iterator[dict[str, Any]]:
         """The evaluations of the run, in order."""
         return (entry for entry in self.journal() if entry["event"] == "evaluation")
 
-
-class Journal:
-    """Appends lines to a run's journal, each with its time in the file beside it."""
-
-    def __init__(self, directory: RunDirectory):
-        # Open for as long as the run lasts; close() brings them to the disk.
-        self._journal = open(directory.path / JOURNAL, "a", encoding="utf-8")  # noqa: SIM115
-        self._times = open(directory.path / TIMES, "a", encoding="utf-8")  # noqa: SIM115
-        self._line = 0
-
-    def write(self, event: str, **content: Any) -> None:
-        """Append one event."""
-        try:
-            line = json.dumps({"event": event, **content}, allow_nan=False)
-        except ValueError as error:
-            raise RunError(f"Learning diverged: a {event} holds a value that is not finite ({content}).") from error
-        self._journal.write(line + "\n")
-        self._journal.flush()
-        self._times.write(json.dumps({"line": self._line, "event": event, "time": round(time.time(), 3)}) + "\n")
-        self._times.flush()
-        self._line += 1
-
-    def close(self) -> None:
-        """Bring everything to the disk."""
-        for file in (self._journal, self._times):
-            file.flush()
-            os.fsync(file.fileno())
-            file.close()
+    def link(self, generation: Generation) -> None:
+        """Let the names at the top lead to this generation, for people who look."""
+        for name in (JOURNAL, TIMES, WEIGHTS, LOG):
+            aside = self.path / f".{name}.{generation.number}"
+            aside.unlink(missing_ok=True)
+            os.symlink(f"{generation.path.name}/{name}", aside)
+            aside.replace(self.path / name)

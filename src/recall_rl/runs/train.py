@@ -1,21 +1,34 @@
-"""Training into a run folder: the loop, with journal and weights hanging off it."""
+"""Training into a run folder: the loop, with journal, checkpoints and weights hanging off it."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
+import shutil
+import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recall_rl.errors import RunError
+from recall_rl.errors import RunError, UsageError
+from recall_rl.memory.record import moved
+from recall_rl.memory.store import Store
+from recall_rl.runs.checkpoint import About, Checkpoint, Checkpointer, latest, to_plain
 from recall_rl.runs.config import Config, resolve
-from recall_rl.runs.directory import WEIGHTS, Journal, RunDirectory
+from recall_rl.runs.directory import CONFIG, LOG, WEIGHTS, RunDirectory
+from recall_rl.runs.files import file_record, write_new
+from recall_rl.runs.generation import MEMORY, Generation, Start, claim
+from recall_rl.runs.journal import Journal, copy_beginning
+from recall_rl.runs.stop import Stop, StoppedError, listening
 from recall_rl.tasks.sequences import sequence
+from recall_rl.tasks.task import Sequence as Tasks
 
 if TYPE_CHECKING:
-    from recall_rl.training.loop import Progress
+    from recall_rl.training.loop import Progress, Setup
+    from recall_rl.training.snapshot import Snapshot
+    from recall_rl.training.team import Team
 
 
 def default_path(config: Config) -> Path:
@@ -38,46 +51,169 @@ def _threads(count: int) -> Generator[None]:
             os.environ["NPROC"] = before
 
 
-def run(config: Config, directory: RunDirectory, debug: bool = False) -> Iterator[Progress]:
-    """Train as the config says, noting everything in the folder; yields after every chunk."""
-    with _threads(config.machine.threads):
-        import jax
-
-        jax.devices()
-        from recall_rl.methods.find import method
-        from recall_rl.runs.fingerprint import fingerprint
-        from recall_rl.runs.weights import save_weights
-        from recall_rl.training.describe import describe
-        from recall_rl.training.loop import Setup, learn
-        from recall_rl.training.team import Team
-
-    tasks = sequence(config.sequence, config.protocol)
-    journal = Journal(directory)
+def run(config: Config, directory: RunDirectory, debug: bool = False, take_over: bool = False) -> Iterator[Progress]:
+    """Train as the config says, from the beginning or from the last checkpoint; yields after every chunk."""
+    generation = claim(directory.path, take_over)
     try:
-        with Team(config.machine, inline=debug, log=None if debug else directory.log) as team:
-            spaces = describe(team.collecting[0], tasks)
-            journal.write(
-                "run",
-                identity=config.identity(),
-                tasks=[task.name for task in tasks.tasks],
-                reproducible=spaces.reproducible,
-                fingerprint=fingerprint(config.machine.threads),
-            )
-            chosen = method(config.method, config.options)
-            setup = Setup(tasks, chosen, config.protocol, config.agent, config.training, config.seed, spaces.row)
-            progress = None
-            with jax.disable_jit(debug):
-                for progress in learn(setup, team, compiled=not debug):
-                    note(journal, progress)
-                    yield progress
-        assert progress is not None
-        save_weights(progress.agent, directory.path / WEIGHTS, {"identity": config.identity()})
-        journal.write("end", step=progress.step)
-    except RunError as error:
-        journal.write("failed", reason=str(error))
+        with listening() as stop:
+            yield from _Training(config, directory, generation, debug, stop).go()
+    except BaseException:
+        if generation.start() is None:
+            shutil.rmtree(generation.path, ignore_errors=True)
         raise
     finally:
-        journal.close()
+        generation.release()
+
+
+class _Training:
+    """One process's work on a run."""
+
+    def __init__(self, config: Config, directory: RunDirectory, generation: Generation, debug: bool, stop: Stop):
+        self.config, self.directory, self.generation, self.debug, self.stop = (
+            config,
+            directory,
+            generation,
+            debug,
+            stop,
+        )
+        self.tasks: Tasks = sequence(config.sequence, config.protocol)
+        self.store = Store(directory.path, generation.memory, config.machine.memory == "disk")
+        self.saved = time.monotonic()
+
+    def go(self) -> Iterator[Progress]:
+        """Train to the end."""
+        with _threads(self.config.machine.threads):
+            import jax
+
+            jax.devices()
+            from recall_rl.training.loop import learn
+            from recall_rl.training.team import Team
+
+        search = latest(self.directory.path)
+        log = None if self.debug else self.generation.path / LOG
+        with Team(self.config.machine, inline=self.debug, log=log) as team, contextlib.ExitStack() as self.to_close:
+            snapshot = self._go_on(search.checkpoint, search.problems) if search.checkpoint else self._begin(team)
+            try:
+                with jax.disable_jit(self.debug):
+                    for progress in learn(self._setup(), team, self.store, snapshot, compiled=not self.debug):
+                        self._note(progress)
+                        yield progress
+            except RunError as error:
+                self._note_failure(error)
+                raise
+
+    def _open(self, number: int) -> None:
+        """Open the journal, and be ready to write checkpoints after this number."""
+        self.journal = Journal(self.generation.path)
+        self.to_close.callback(self.journal.close)
+        self.checkpoints = Checkpointer(self.directory.path, self.generation, number)
+        self.to_close.callback(self.checkpoints.close)
+
+    def _setup(self) -> Setup:
+        from recall_rl.methods.find import method
+        from recall_rl.training.loop import Setup
+
+        config = self.config
+        chosen = method(config.method, config.options)
+        return Setup(self.tasks, chosen, config.protocol, config.agent, config.training, config.seed, self.about.row)
+
+    def _begin(self, team: Team) -> None:
+        """Start at the beginning."""
+        from recall_rl.runs.fingerprint import fingerprint
+        from recall_rl.training.describe import describe
+
+        config, spaces = self.config, describe(team.collecting[0], self.tasks)
+        self._open(0)
+        found = fingerprint(config.machine.threads)
+        self.about = About(
+            config.identity(),
+            file_record(self.directory.path / CONFIG),
+            spaces.row,
+            spaces.reproducible,
+            to_plain(found),
+        )
+        self.journal.write(
+            "run",
+            identity=config.identity(),
+            tasks=[task.name for task in self.tasks.tasks],
+            reproducible=spaces.reproducible,
+            fingerprint=found,
+        )
+        self.generation.begin(Start(None, None))
+        self.directory.link(self.generation)
+
+    def _go_on(self, checkpoint: Checkpoint, problems: list[str]) -> Snapshot:
+        """Take up the run at a checkpoint: copy what will be appended to, and commit that as the first of our own."""
+        from recall_rl.methods.find import method
+        from recall_rl.methods.method import new_agent
+        from recall_rl.runs.fingerprint import fingerprint
+        from recall_rl.runs.state import decode
+
+        config, manifest, root = self.config, checkpoint.manifest, self.directory.path
+        self.about = manifest.about
+        if manifest.about.identity != config.identity():
+            raise UsageError(f"{root} holds another run than its {CONFIG} says.")
+        chosen = method(config.method, config.options)
+        agent = new_agent(chosen, config.agent, manifest.about.row, len(self.tasks), config.seed)
+        snapshot = decode(checkpoint.state(), manifest, agent, config.agent.actor.activation)
+        memory = moved(snapshot.memory, root, f"{self.generation.path.name}/{MEMORY}")
+        snapshot = dataclasses.replace(snapshot, memory=memory)
+        copy_beginning(checkpoint.generation.path, self.generation.path, manifest.journal)
+        self._open(manifest.number - 1)
+        found = to_plain(fingerprint(config.machine.threads))
+        if found != self.about.fingerprint:
+            changed = {k: v for k, v in found.items() if v != self.about.fingerprint.get(k)}
+            self.journal.write("moved", step=manifest.step, changed=changed)
+            self.about = dataclasses.replace(self.about, fingerprint=found)
+        self.journal.note_time("resumed", step=manifest.step, problems=problems)
+        self.checkpoints.save(snapshot, self.about, self.journal.record(), self.journal.open_files(), wait=True)
+        self.generation.begin(Start(checkpoint.generation.number, manifest.number))
+        self.directory.link(self.generation)
+        return snapshot
+
+    def _note(self, progress: Progress) -> None:
+        """Write what became known with a chunk, and a checkpoint if it is time for one."""
+        self.generation.alive()
+        if progress.given_up > self.about.given_up:
+            self.about = dataclasses.replace(self.about, given_up=progress.given_up)
+            self.journal.write("gap", step=progress.step, episodes=progress.given_up)
+        note(self.journal, progress)
+        if progress.finished:
+            return self._finish(progress)
+        if self.stop.asked is not None:
+            self._save(progress, wait=True)
+            self.journal.note_time("stopped", step=progress.step)
+            raise StoppedError(
+                self.stop.asked,
+                f"stopped and saved at step {progress.step:,}; go on with: recall resume {self.directory.path}",
+            )
+        due = time.monotonic() - self.saved >= self.config.machine.checkpoint_seconds
+        if progress.stage_ended or (due and not self.checkpoints.busy()):
+            self._save(progress)
+
+    def _finish(self, progress: Progress) -> None:
+        from recall_rl.runs.weights import encode_weights
+
+        content = encode_weights(progress.agent, {"identity": self.config.identity()})
+        path = self.generation.path / WEIGHTS
+        path.unlink(missing_ok=True)
+        weights = write_new(path, content)
+        self.journal.write("end", step=progress.step)
+        self.about = dataclasses.replace(self.about, finished=True, weights=weights)
+        self._save(progress, wait=True)
+
+    def _save(self, progress: Progress, wait: bool = False) -> None:
+        self.checkpoints.wait()
+        snapshot = progress.snapshot()
+        files = [f for f in (table.open_file() for table in progress.tables()) if f is not None]
+        files += self.journal.open_files()
+        self.checkpoints.save(snapshot, self.about, self.journal.record(), files, wait)
+        self.saved = time.monotonic()
+
+    def _note_failure(self, error: RunError) -> None:
+        # The disk may be what failed; the sentence is on the screen.
+        with contextlib.suppress(RunError):
+            self.journal.write("failed", reason=str(error))
 
 
 def note(journal: Journal, progress: Progress) -> None:
@@ -99,12 +235,37 @@ def train(
     settings: Mapping[str, Any] | Sequence[str] = (),
     debug: bool = False,
 ) -> RunDirectory:
-    """Train a method on a sequence, as `recall train` does without its display, and return the run's folder."""
+    """Train a method on a sequence, as `recall train` does without its display, and return the run's folder.
+
+    A run that was interrupted goes on; one that is finished is returned as it is.
+    """
     pairs = [f"{k}={v}" for k, v in settings.items()] if isinstance(settings, Mapping) else list(settings)
     config = resolve(
         method=method, sequence=sequence, protocol_name=protocol, budget_name=budget, seed=seed, settings=pairs
     )
     directory = RunDirectory.create(Path(out) if out else default_path(config), config)
-    for _ in run(config, directory, debug):
-        pass
+    if not finished(directory):
+        for _ in run(config, directory, debug):
+            pass
     return directory
+
+
+_go_on = run
+"""Under a name that an argument called `run` does not hide."""
+
+
+def resume(run: str | Path, *, trust_code: bool = False, take_over: bool = False, debug: bool = False) -> RunDirectory:
+    """Go on with a run, as `recall resume` does without its display, and return the run's folder."""
+    directory = RunDirectory.existing(Path(run))
+    if not finished(directory):
+        for _ in _go_on(directory.config(trust_code), directory, debug, take_over):
+            pass
+    return directory
+
+
+def finished(directory: RunDirectory) -> bool:
+    """Whether nothing is left to do; what the run holds is verified then."""
+    found = latest(directory.path, verify_memory=False).checkpoint
+    if found is None or not found.manifest.about.finished:
+        return False
+    return latest(directory.path).checkpoint is not None

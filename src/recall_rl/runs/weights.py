@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -40,8 +39,6 @@ def named_weights(agent: AgentState) -> dict[str, NDArray[np.float32]]:
     return found
 
 
-def save_weights(agent: AgentState, path: Path, metadata: dict[str, str]) -> None:
-    """Write the parameters aside, then put the whole file in place at once."""
-    aside = path.with_suffix(".partial")
-    aside.write_bytes(save(named_weights(agent), metadata))
-    aside.replace(path)
+def encode_weights(agent: AgentState, metadata: dict[str, str]) -> bytes:
+    """The content of the file."""
+    return save(named_weights(agent), metadata)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from recall_rl.agent.config import AgentConfig, NetworkConfig
 from recall_rl.errors import unknown
@@ -34,6 +35,11 @@ class TrainingConfig:
     """1: a chunk is gathered while the last one is learnt from; 0: first gather, then learn, as the paper."""
     replay_size: int = 1_000_000
     """Most recent rows of the current task that batches are drawn from."""
+    returning: Literal["new head", "old head"] = "new head"
+    """How a task begins that was met before: as any new one, or from a copy of the head it had when last met."""
+    memory_bytes: int | None = None
+    """Most bytes of remembered rows. Before a task begins, those of earlier tasks are thinned, each task to an equal
+    share, by a random rank of each row; None: all rows are kept."""
     revisit: bool = False
     """Whether old environments are visited again while a new task is learnt, as in the paper's study of online replay:
     each old task gathers as many steps as the new one, and its old rows are dropped. Not a continual setting."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from recall_rl.collect.episode import Address, Purpose
 from recall_rl.collect.play import Episode
 from recall_rl.collect.policy import Actor
-from recall_rl.collect.worker import Job, Play, Worker
+from recall_rl.collect.worker import Job, Play, Worker, WorkerLostError
 from recall_rl.tasks.protocol import Protocol
 from recall_rl.tasks.task import Sequence
 
@@ -53,8 +53,9 @@ class Evaluator:
 
     def __init__(self, workers: Many[Worker], sequence: Sequence, protocol: Protocol, run_seed: int):
         self._workers, self._sequence, self._protocol, self._run_seed = workers, sequence, protocol, run_seed
-        self._step: int | None = None
-        self._busy: list[Worker] = []
+        self.under_way: tuple[int, Many[tuple[int, Actor]]] | None = None
+        """The step of the evaluation that was begun and not yet finished, and what acts in it."""
+        self._asked: list[tuple[Worker, Play]] = []
 
     def begin(self, step: int, actors: Many[tuple[int, Actor]]) -> None:
         """Start evaluating each (position, actor) as of this step."""
@@ -67,26 +68,36 @@ class Evaluator:
             for position, actor in actors
             for number in range(self._protocol.episodes)
         ]
-        self._step, self._busy, n = step, [], len(self._workers)
+        self.under_way, self._asked, n = (step, actors), [], len(self._workers)
         for k, worker in enumerate(self._workers):
             # Neighbouring jobs play the same task, so a worker makes few environments.
             share = tuple(jobs[len(jobs) * k // n : len(jobs) * (k + 1) // n])
             if share:
-                worker.send(Play(share, self._protocol.stochastic, self._protocol.stop_at_success))
-                self._busy.append(worker)
+                self._asked.append((worker, Play(share, self._protocol.stochastic, self._protocol.stop_at_success)))
+        for worker, play in self._asked:
+            try:
+                worker.send(play)
+            except WorkerLostError:
+                worker.restart()
+                worker.send(play)
 
-    def running(self) -> bool:
-        """Whether an evaluation was begun and not yet finished."""
-        return self._step is not None
+    def _answer(self, worker: Worker, play: Play) -> list[Episode]:
+        try:
+            return worker.receive()
+        except WorkerLostError:
+            # An episode is a function of its address and its actor, so a new process finds the same.
+            worker.restart()
+            worker.send(play)
+            return worker.receive()
 
     def finish(self) -> Evaluation:
         """Wait for the evaluation that was begun."""
-        assert self._step is not None
-        episodes: list[Episode] = [e for worker in self._busy for e in worker.receive()]
+        assert self.under_way is not None
+        episodes = [e for worker, play in self._asked for e in self._answer(worker, play)]
         by_position: dict[int, list[Episode]] = {}
         for episode in sorted(episodes, key=lambda e: (e.position, e.number)):
             by_position.setdefault(episode.position, []).append(episode)
         scores = tuple(_score(p, self._sequence.tasks[p].name, played) for p, played in by_position.items())
         average = sum(score.success for score in scores) / len(self._sequence)
-        step, self._step = self._step, None
+        (step, _), self.under_way = self.under_way, None
         return Evaluation(step, scores, average)

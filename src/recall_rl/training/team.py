@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from recall_rl.collect.worker import InlineWorker, ProcessWorker, Worker
 
@@ -18,6 +19,10 @@ class MachineConfig:
     """Processes that play evaluation episodes beside training."""
     threads: int = 1
     """Threads of the learner; for networks of this size one is fastest."""
+    memory: Literal["ram", "disk"] = "ram"
+    """Where batches are drawn from: rows held in RAM, or files that are mapped, of which RAM holds what fits."""
+    checkpoint_seconds: float = 300.0
+    """Time between checkpoints; one is written at the end of every task too."""
     patience: float = 60.0
     """Seconds without a finished environment step after which a worker counts as hanging."""
 
