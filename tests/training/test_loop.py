@@ -10,6 +10,8 @@ from recall_rl.agent.export import actors
 from recall_rl.collect.episode import Purpose
 from recall_rl.collect.row import Row
 from recall_rl.collect.worker import Collect, InlineWorker, Play
+from recall_rl.errors import UsageError
+from recall_rl.memory.segment import row_bytes
 from recall_rl.methods.draws import half_past
 from recall_rl.methods.find import method as find
 from recall_rl.methods.method import Method, Phase, Start
@@ -164,6 +166,24 @@ def spied(monkeypatch):
 
     monkeypatch.setattr(loop, "make_update", make)
     return seen
+
+
+def test_a_budget_of_bytes_bounds_what_is_remembered():
+    sizes = []
+    forget = half_past().forget
+
+    def noting(memory, stage, rng):
+        sizes.append(memory.size())
+        forget(memory, stage, rng)
+
+    method = dataclasses.replace(find("naive-replay"), draw=dataclasses.replace(half_past(), forget=noting))
+    one = 200 * row_bytes(Row(4, 2), 20)
+    *_, last = learn(setup(method=method, memory_bytes=one + 2000), team(1))
+    assert sizes[1] > 2000, "the first task gathered more than is left beside the second"
+    assert last.tables is not None
+    assert sum(table.size() for table in last.tables()) <= one + 2000
+    with pytest.raises(UsageError, match="one stage alone"):
+        play(setup(method=method, memory_bytes=1000))
 
 
 def test_the_anchor_holds_once_a_stage_has_ended():

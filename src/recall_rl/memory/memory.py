@@ -94,7 +94,7 @@ class Memory:
                 continue
             each = rows.largest_row + (4 * outputs.width if outputs is not None else 0)
             order = np.argsort(ranks(position, rows.numbers, run_seed), kind="stable")
-            numbers = np.sort(order[: share // each])
+            numbers = np.sort(order[: max(1, share // each)])
             thin = rows.thinned(numbers, self.store, self.store.name(position))
             if position in self.segments:
                 self.segments[position] = thin

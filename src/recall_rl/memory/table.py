@@ -239,4 +239,6 @@ def _write(file: int, data: bytes | memoryview, offset: int, path: Path | None) 
         while at < len(view):
             at += os.pwrite(file, view[at:], offset + at)
     except OSError as error:
-        raise RunError(f"{path} cannot be written: {error.strerror}.") from error
+        raise RunError(
+            f"{path} cannot be written: {error.strerror}. The last checkpoint is whole: make room, then recall resume."
+        ) from error

@@ -31,7 +31,7 @@ class RunDirectory:
     def create(path: Path, config: Config) -> RunDirectory:
         """The folder of this run: a new one, or one in which this very run has begun; any other is refused."""
         made = RunDirectory(path)
-        if made.begun():
+        if made.begun() or made.held():
             made.refuse_earlier_format()
             # The command line asked for this very config, so what it names may be imported.
             if made.config(trust_code=True).identity() != config.identity():
@@ -56,6 +56,10 @@ class RunDirectory:
     def begun(self) -> bool:
         """Whether a run was ever started here."""
         return self.earlier_format() or current(self.path) is not None
+
+    def held(self) -> bool:
+        """Whether a process holds the run, which may be about to begin."""
+        return any(generation.held() for generation in generations(self.path)[:1])
 
     def earlier_format(self) -> bool:
         """Whether the run was written before there were checkpoints."""
@@ -104,7 +108,10 @@ class RunDirectory:
     def journal(self) -> list[dict[str, Any]]:
         """Everything the run has noted so far, in order; a last line that was not finished is left out."""
         try:
-            content = self._file(JOURNAL).read_bytes()
+            try:
+                content = self._file(JOURNAL).read_bytes()
+            except FileNotFoundError:
+                content = self._file(JOURNAL).read_bytes()  # A newer generation may just have replaced it.
         except OSError as error:
             raise UsageError(f"{self.path} holds no journal: {error.strerror}.") from error
         lines = content.split(b"\n")[:-1]

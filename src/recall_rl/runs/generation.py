@@ -93,16 +93,8 @@ class Generation:
 
     def held(self) -> bool:
         """Whether a living process holds it; of another machine, whether it was seen lately."""
-        try:
-            file = os.open(self.path / LEASE, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-        except OSError:
-            return False
-        try:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except OSError:
+        if _locked(self.path / LEASE):
             return True
-        finally:
-            os.close(file)
         lease = self.lease()
         away = lease is not None and lease.host != socket.gethostname()
         return away and time.time() - (self.last_sign() or 0.0) < _QUIET_SECONDS
@@ -144,13 +136,14 @@ def claim(run: Path, take_over: bool = False) -> Generation:
     found = generations(run)
     if found and not take_over and found[0].held():
         raise UsageError(_refusal(run, found[0]))
+    _remove_left_over(run)
     aside = run / f".claim-{uuid4().hex}"
     aside.mkdir()
     (aside / MEMORY).mkdir()
     lease: dict[str, Any] = {"pid": os.getpid(), "host": socket.gethostname(), "began": round(time.time(), 3)}
-    (aside / LEASE).write_text(json.dumps(lease), encoding="utf-8")
-    lock = os.open(aside / LEASE, os.O_RDONLY | os.O_CLOEXEC)
+    lock = os.open(aside / LEASE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     fcntl.flock(lock, fcntl.LOCK_EX)
+    os.write(lock, json.dumps(lease).encode())
     made = Generation(run / f"g{(found[0].number if found else 0) + 1:04d}")
     try:
         aside.rename(made.path)
@@ -160,6 +153,27 @@ def claim(run: Path, take_over: bool = False) -> Generation:
         raise UsageError(f"Another process has just taken {run}.") from error
     made._lock = lock  # pyright: ignore[reportPrivateUsage]
     return made
+
+
+def _locked(lease: Path) -> bool:
+    try:
+        file = os.open(lease, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(file)
+    return False
+
+
+def _remove_left_over(run: Path) -> None:
+    """Remove what processes that died while they claimed the run left behind."""
+    for path in run.glob(".claim-*"):
+        if (path / LEASE).exists() and not _locked(path / LEASE):
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _refusal(run: Path, holder: Generation) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
+import resource
 import shutil
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -89,6 +90,7 @@ class _Training:
             from recall_rl.training.loop import learn
             from recall_rl.training.team import Team
 
+        _allow_many_files()
         search = latest(self.directory.path)
         log = None if self.debug else self.generation.path / LOG
         with Team(self.config.machine, inline=self.debug, log=log) as team, contextlib.ExitStack() as self.to_close:
@@ -214,6 +216,13 @@ class _Training:
         # The disk may be what failed; the sentence is on the screen.
         with contextlib.suppress(RunError):
             self.journal.write("failed", reason=str(error))
+
+
+def _allow_many_files() -> None:
+    """Every mapped table takes a descriptor; hundreds of tasks have more than the usual soft limit."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def note(journal: Journal, progress: Progress) -> None:

@@ -18,6 +18,7 @@ from recall_rl.collect.collector import Collector, Place
 from recall_rl.collect.play import Episode, OpenEpisode
 from recall_rl.collect.policy import Actor
 from recall_rl.collect.row import Row
+from recall_rl.errors import UsageError
 from recall_rl.memory.memory import Memory
 from recall_rl.memory.record import record, restore
 from recall_rl.memory.sample import Batches, generator
@@ -245,6 +246,10 @@ class _Run:
             coming = (
                 (len(stage.new) + len(stage.revisited)) * training.steps * row_bytes(self.setup.row, training.chunk)
             )
+            if training.memory_bytes < coming:
+                raise UsageError(
+                    f"training.memory_bytes is {training.memory_bytes:,}, but one stage alone gathers {coming:,} bytes."
+                )
             self.memory.fit(training.memory_bytes - coming, self.setup.seed)
 
     def gather(self, stage: Stage) -> None:
