@@ -6,6 +6,7 @@ these, for people; programs ask `RunDirectory`, which follows no links.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -128,6 +129,7 @@ class RunDirectory:
         """Let the names at the top lead to this generation, for people who look."""
         for name in (JOURNAL, TIMES, WEIGHTS, LOG):
             aside = self.path / f".{name}.{generation.number}"
-            aside.unlink(missing_ok=True)
-            os.symlink(f"{generation.path.name}/{name}", aside)
-            aside.replace(self.path / name)
+            with contextlib.suppress(OSError):  # Some file systems have no links.
+                aside.unlink(missing_ok=True)
+                os.symlink(f"{generation.path.name}/{name}", aside)
+                aside.replace(self.path / name)

@@ -7,6 +7,7 @@ number that has begun says it is. Nothing is checked before it is written, and n
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
@@ -142,7 +143,8 @@ def claim(run: Path, take_over: bool = False) -> Generation:
     (aside / MEMORY).mkdir()
     lease: dict[str, Any] = {"pid": os.getpid(), "host": socket.gethostname(), "began": round(time.time(), 3)}
     lock = os.open(aside / LEASE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    fcntl.flock(lock, fcntl.LOCK_EX)
+    with contextlib.suppress(OSError):  # A file system without locks: folders alone keep processes apart.
+        fcntl.flock(lock, fcntl.LOCK_EX)
     os.write(lock, json.dumps(lease).encode())
     made = Generation(run / f"g{(found[0].number if found else 0) + 1:04d}")
     try:
@@ -162,8 +164,10 @@ def _locked(lease: Path) -> bool:
         return False
     try:
         fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
+    except BlockingIOError:
         return True
+    except OSError:
+        return False  # A file system without locks.
     finally:
         os.close(file)
     return False
