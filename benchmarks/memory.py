@@ -107,6 +107,15 @@ def measured(folder: Path, where: str, seconds: float, group: Path | None = None
     return json.loads(out.splitlines()[-1])
 
 
+def forget(folder: Path) -> None:
+    """Let the kernel drop what it holds of the files, or their pages would count for the processes before."""
+    for path in folder.rglob("*"):
+        if path.is_file():
+            with open(path, "rb") as file:
+                os.fsync(file.fileno())
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
 def small_group() -> Path | None:
     """A cgroup of 2 GB, of either version; None if none can be made."""
     for parent, limit in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")):
@@ -151,6 +160,7 @@ def main() -> None:
         if group is None:
             print("in 2 GB: not measured, no cgroup can be made here")
             return
+        forget(folder)
         try:
             small = measured(folder, "disk", options.seconds, group)
         finally:
