@@ -49,7 +49,8 @@ class Runs:
             seen = "" if s.last_seen is None else f"{duration(max(0.0, time.time() - s.last_seen))} ago"
             average = "" if s.average is None else f"{s.average:.2f}"
             state = f"[{colours[s.state]}]{s.state}[/]" if s.state in colours else s.state
-            table.add_row(s.run, state, f"{s.step:,}", share, average, seen)
+            name = s.run if Path(s.run) == self.folder else str(Path(s.run).relative_to(self.folder))
+            table.add_row(name, state, f"{s.step:,}", share, average, seen)
         console = Console()
         console.print(table, highlight=False)
         for s in found:

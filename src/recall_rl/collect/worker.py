@@ -301,6 +301,25 @@ class ProcessWorker:
             self._process.wait()
 
 
+def ask(worker: Worker, request: Describe | Play) -> None:
+    """Ask for what does not depend on earlier requests; a process that is gone is replaced."""
+    try:
+        worker.send(request)
+    except WorkerLostError:
+        worker.restart()
+        worker.send(request)
+
+
+def answer(worker: Worker, request: Describe | Play) -> Any:
+    """The answer to such a request; if the process is gone, a new one is asked once more and finds the same."""
+    try:
+        return worker.receive()
+    except WorkerLostError:
+        worker.restart()
+        worker.send(request)
+        return worker.receive()
+
+
 def leave_with(parent: int) -> None:
     """End this process soon after its parent is gone, even while an environment hangs."""
     while os.getppid() == parent:

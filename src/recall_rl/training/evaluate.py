@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from recall_rl.collect.episode import Address, Purpose
 from recall_rl.collect.play import Episode
 from recall_rl.collect.policy import Actor
-from recall_rl.collect.worker import Job, Play, Worker, WorkerLostError
+from recall_rl.collect.worker import Job, Play, Worker, answer, ask
 from recall_rl.tasks.protocol import Protocol
 from recall_rl.tasks.task import Sequence
 
@@ -75,25 +75,12 @@ class Evaluator:
             if share:
                 self._asked.append((worker, Play(share, self._protocol.stochastic, self._protocol.stop_at_success)))
         for worker, play in self._asked:
-            try:
-                worker.send(play)
-            except WorkerLostError:
-                worker.restart()
-                worker.send(play)
-
-    def _answer(self, worker: Worker, play: Play) -> list[Episode]:
-        try:
-            return worker.receive()
-        except WorkerLostError:
-            # An episode is a function of its address and its actor, so a new process finds the same.
-            worker.restart()
-            worker.send(play)
-            return worker.receive()
+            ask(worker, play)
 
     def finish(self) -> Evaluation:
         """Wait for the evaluation that was begun."""
         assert self.under_way is not None
-        episodes = [e for worker, play in self._asked for e in self._answer(worker, play)]
+        episodes: list[Episode] = [e for worker, play in self._asked for e in answer(worker, play)]
         by_position: dict[int, list[Episode]] = {}
         for episode in sorted(episodes, key=lambda e: (e.position, e.number)):
             by_position.setdefault(episode.position, []).append(episode)

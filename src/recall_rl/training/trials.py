@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from recall_rl.collect.episode import Address, Purpose
-from recall_rl.collect.play import Episode
 from recall_rl.collect.policy import Actor
-from recall_rl.collect.worker import Job, Play, Worker, WorkerLostError
+from recall_rl.collect.worker import Job, Play, Worker, answer, ask
 from recall_rl.tasks.task import Task
 
 
@@ -26,16 +25,7 @@ def play_trials(
         jobs = tuple(
             Job(task, Address(run_seed, Purpose.TRIAL, step, position, number), actor) for number in range(episodes)
         )
-        played = _played(worker, Play(jobs, stochastic=True, stop_at_success=False))
-        returns[head] = sum(e.total for e in played) / episodes
+        play = Play(jobs, stochastic=True, stop_at_success=False)
+        ask(worker, play)
+        returns[head] = sum(e.total for e in answer(worker, play)) / episodes
     return returns
-
-
-def _played(worker: Worker, play: Play) -> list[Episode]:
-    try:
-        worker.send(play)
-        return worker.receive()
-    except WorkerLostError:
-        worker.restart()
-        worker.send(play)
-        return worker.receive()
