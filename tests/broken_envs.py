@@ -89,6 +89,38 @@ class Unseeded(Sound):
         return self.observe(), {}
 
 
+class Breaks(Sound):
+    """Breaks in the middle of a run, in the way that an environment variable says, at one step of its life."""
+
+    lived = 0
+
+    def step(self, action):
+        self.lived += 1
+        how, _, when = os.environ.get("BREAKS", "never@-1").partition("@")
+        observation, reward, terminated, truncated, info = super().step(action)
+        reward = -float(np.square(action - 1).sum())
+        if self.lived != int(when):
+            return observation, reward, terminated, truncated, info
+        match how:
+            case "raises":
+                raise ValueError("the gripper is on fire")
+            case "hangs":
+                time.sleep(3600)
+            case "crashes":
+                os.kill(os.getpid(), signal.SIGSEGV)
+            case "nan":
+                reward = float("nan")
+            case "inf":
+                observation = observation + np.inf
+            case "text":
+                observation = np.array(["0.5", "1", "0"])
+            case "complex":
+                observation = observation + 1j
+            case "shape":
+                observation = observation[:2]
+        return observation, reward, terminated, truncated, info
+
+
 class Slow(Sound):
     """Longer for one chunk than the patience of the test, but never for one step."""
 

@@ -61,7 +61,11 @@ class Gymnasium:
         self._t = 0
 
     def _observe(self, observation: Any) -> Observation:
-        return np.array(observation, dtype=np.float32).reshape(-1)
+        found = np.asarray(observation)
+        if found.dtype.kind not in "fiub":
+            raise TypeError(f"observations must be real numbers, not {found.dtype}")
+        # A copy, because some environments hand out the array that they go on writing to.
+        return found.astype(np.float32).reshape(-1)
 
     def reset(self, seed: int) -> Observation:
         """Begin the episode of this seed."""
