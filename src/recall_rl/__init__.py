@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from recall_rl.analysis.store import results as results
     from recall_rl.runs.directory import RunDirectory as RunDirectory
+    from recall_rl.runs.evaluate import evaluate as evaluate
     from recall_rl.runs.extend import extend as extend
     from recall_rl.runs.train import resume as resume
     from recall_rl.runs.train import train as train
@@ -14,7 +16,9 @@ __version__ = "0.1.0"
 
 _PUBLIC = {
     "RunDirectory": "recall_rl.runs.directory",
+    "evaluate": "recall_rl.runs.evaluate",
     "extend": "recall_rl.runs.extend",
+    "results": "recall_rl.analysis.store",
     "resume": "recall_rl.runs.train",
     "train": "recall_rl.runs.train",
 }

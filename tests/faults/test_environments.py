@@ -37,9 +37,7 @@ def whole(train, tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize(
-    "how", [pytest.param(how, marks=() if how in SHORT else pytest.mark.faults) for how in FAULTS]
-)
+@pytest.mark.parametrize("how", [pytest.param(how, marks=() if how in SHORT else pytest.mark.faults) for how in FAULTS])
 def test_a_run_whose_environment_broke_and_was_mended_ends_as_if_nothing_had_happened(train, whole, tmp_path, how):
     run = tmp_path / "run"
     for when in (70, 140):

@@ -1,5 +1,6 @@
 """docs/format.md against real runs: what is there is specified, and what is specified is there."""
 
+import hashlib
 import json
 import re
 from pathlib import Path
@@ -67,7 +68,9 @@ def test_every_file_is_specified(runs):
                 assert re.fullmatch(r"\d{3}-\d{4}\.[a-z]+", name)
                 suffixes.add(file.suffix)
             elif file.is_dir():
-                assert re.fullmatch(r"g\d{4}|checkpoint-\d{6}|memory", name)
+                assert re.fullmatch(r"g\d{4}|checkpoint-\d{6}|memory|policies", name)
+            elif file.parent.name == "policies":
+                assert re.fullmatch(r"after-[123].safetensors", name)
             else:
                 assert name in WORDS, name
     assert suffixes == {".rows", ".ends", ".tails", ".kept", ".states", ".policy"}
@@ -98,3 +101,20 @@ def test_every_array_is_specified(runs):
             kinds |= {re.match(r"[a-z]+", name)[0] for name in load_file(state)}
     assert kinds == {"agent", "acting", "evaluating", "lane", "metrics"}
     assert kinds <= WORDS
+
+
+def test_a_policy_is_what_the_page_says(runs):
+    """Read by this page alone: header, names, digest and the forward pass."""
+    for path in runs[0].rglob("after-*.safetensors"):
+        content = path.read_bytes()
+        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])["__metadata__"]
+        noted, _, text = header["policy"].partition(" ")
+        arrays, about = load_file(path), json.loads(text)
+        assert set(about) <= WORDS
+        digest = hashlib.sha256(text.encode())
+        for name in sorted(arrays):
+            assert re.fullmatch(r"(shared|head\.\d+)\.\d+\.(w|b|scale|offset)", name)
+            digest.update(f"{name}{arrays[name].shape}".encode() + arrays[name].tobytes())
+        assert digest.hexdigest() == noted
+        assert arrays["shared.0.w"].shape == (4, 16)
+        assert about["tasks"] == ["reach-0", "reach-180"][: about["stage"]]

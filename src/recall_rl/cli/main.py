@@ -10,6 +10,7 @@ from typing import Annotated
 import tyro
 
 from recall_rl import __version__
+from recall_rl.cli.evaluate import Evaluate
 from recall_rl.cli.extend import Extend
 from recall_rl.cli.list import List
 from recall_rl.cli.resume import Resume
@@ -22,6 +23,7 @@ _DESCRIPTION = """Continual reinforcement learning: learn tasks one after anothe
   recall train --sequence probe --budget smoke     a first run, in seconds
   recall resume RUN                                go on with a run that was interrupted
   recall extend RUN --sequence TASK --out NEW      teach a finished run one more task
+  recall evaluate RUN                              play its policy and count successes
   recall runs                                      the runs of this folder and how far they are
   recall list                                      methods, tasks, sequences, protocols and budgets
   recall train --help                              all options of training"""
@@ -30,6 +32,7 @@ Command = (
     Annotated[Train, tyro.conf.subcommand("train")]
     | Annotated[Resume, tyro.conf.subcommand("resume")]
     | Annotated[Extend, tyro.conf.subcommand("extend")]
+    | Annotated[Evaluate, tyro.conf.subcommand("evaluate")]
     | Annotated[Runs, tyro.conf.subcommand("runs")]
     | Annotated[List, tyro.conf.subcommand("list")]
 )

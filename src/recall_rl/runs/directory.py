@@ -106,16 +106,23 @@ class RunDirectory:
             raise UsageError(f"{odd.split('=')[0]} cannot change within a run; only machine.* can.")
         return resolve(file=content, settings=settings)
 
-    def journal(self) -> list[dict[str, Any]]:
-        """Everything the run has noted so far, in order; a last line that was not finished is left out."""
+    def journal_bytes(self) -> bytes:
+        """The journal as it stands; its last line may not be finished."""
         try:
             try:
-                content = self._file(JOURNAL).read_bytes()
+                return self._file(JOURNAL).read_bytes()
             except FileNotFoundError:
-                content = self._file(JOURNAL).read_bytes()  # A newer generation may just have replaced it.
+                return self._file(JOURNAL).read_bytes()  # A newer generation may just have replaced it.
         except OSError as error:
             raise UsageError(f"{self.path} holds no journal: {error.strerror}.") from error
-        lines = content.split(b"\n")[:-1]
+
+    def times_bytes(self) -> bytes:
+        """When each line of the journal was written."""
+        return self._file(TIMES).read_bytes()
+
+    def journal(self) -> list[dict[str, Any]]:
+        """Everything the run has noted so far, in order; a last line that was not finished is left out."""
+        lines = self.journal_bytes().split(b"\n")[:-1]
         found = [parse_json(line, f"{JOURNAL}, line {k + 1},") for k, line in enumerate(lines)]
         if not all(isinstance(entry, dict) for entry in found):
             raise RunError(f"{self.path / JOURNAL} holds a line that is no event.")

@@ -21,6 +21,7 @@ from recall_rl.runs.directory import CONFIG, RunDirectory
 from recall_rl.runs.files import file_record
 from recall_rl.runs.generation import MEMORY, Generation, Start, claim
 from recall_rl.runs.journal import JOURNAL, TIMES, Journal
+from recall_rl.runs.policy import copy_policies
 from recall_rl.tasks.sequences import sequence as find_sequence
 from recall_rl.tasks.sequences import task_names
 
@@ -97,6 +98,7 @@ def _fill(
     snapshot = dataclasses.replace(snapshot, agent=grown(snapshot.agent, large), memory=memory)
     reproducible = manifest.about.reproducible and _describe(longer, fewer, manifest.about.row)
     _copy_journal(checkpoint.generation.path, generation.path, longer, reproducible)
+    copy_policies(checkpoint.generation.path, generation.path, manifest.mark.stage)
     journal = Journal(generation.path)
     journal.note_time("extended", step=manifest.step, parent=config.identity())
     about = dataclasses.replace(

@@ -19,9 +19,11 @@ from recall_rl.memory.store import Store
 from recall_rl.runs.checkpoint import About, Checkpoint, Checkpointer, latest, to_plain
 from recall_rl.runs.config import Config, resolve
 from recall_rl.runs.directory import CONFIG, LOG, WEIGHTS, RunDirectory
-from recall_rl.runs.files import file_record, write_new
+from recall_rl.runs.files import file_record, replace_file, write_new
 from recall_rl.runs.generation import MEMORY, Generation, Start, claim
 from recall_rl.runs.journal import Journal, copy_beginning
+from recall_rl.runs.policy import POLICIES, Policy, copy_policies, encode_policy, file_name
+from recall_rl.runs.policy import About as AboutPolicy
 from recall_rl.runs.stop import Stop, StoppedError, listening
 from recall_rl.tasks.sequences import sequence
 from recall_rl.tasks.task import Sequence as Tasks
@@ -161,6 +163,7 @@ class _Training:
         memory = moved(snapshot.memory, root, f"{self.generation.path.name}/{MEMORY}")
         snapshot = dataclasses.replace(snapshot, memory=memory)
         copy_beginning(checkpoint.generation.path, self.generation.path, manifest.journal)
+        copy_policies(checkpoint.generation.path, self.generation.path, manifest.mark.stage)
         self._open(manifest.number - 1)
         found = to_plain(fingerprint(config.machine.threads))
         if found != self.about.fingerprint:
@@ -182,6 +185,8 @@ class _Training:
         note(self.journal, progress)
         if progress.finished:
             return self._finish(progress)
+        if progress.stage_ended:
+            self._keep_policy(progress)
         if self.stop.asked is not None:
             self._save(progress, wait=True)
             self.journal.note_time("stopped", step=progress.step)
@@ -192,6 +197,27 @@ class _Training:
         due = time.monotonic() - self.saved >= self.config.machine.checkpoint_seconds
         if progress.stage_ended or (due and not self.checkpoints.busy()):
             self._save(progress)
+
+    def _keep_policy(self, progress: Progress) -> None:
+        """Write what acts now that a stage has ended."""
+        config, found, stage = self.config, progress.policy(), progress.stage + 1
+        about = AboutPolicy(
+            method=config.label(),
+            seed=config.seed,
+            step=progress.step,
+            stage=stage,
+            budget=config.budget,
+            protocol=config.protocol,
+            tasks=tuple(self.tasks.tasks[position].name for position, _ in found),
+            activation=config.agent.actor.activation,
+            results_version=config.results_version,
+        )
+        folder = self.generation.path / POLICIES
+        try:
+            folder.mkdir(exist_ok=True)
+            replace_file(folder / file_name(stage), encode_policy(Policy(about, tuple(actor for _, actor in found))))
+        except OSError as error:
+            raise RunError(f"The policy of stage {stage} could not be written: {error.strerror}.") from error
 
     def _finish(self, progress: Progress) -> None:
         from recall_rl.runs.weights import encode_weights

@@ -85,6 +85,8 @@ class Progress:
     """Everything to go on from here, asked for before the next chunk."""
     tables: Callable[[], Iterable[Table]] = field(compare=False)
     """The tables of memory, to be brought to the disk."""
+    policy: Callable[[], list[tuple[int, Actor]]] = field(compare=False)
+    """What acts at each position met so far, asked for before the next chunk."""
     report: Report | None = None
     evaluation: Evaluation | None = None
     """Of an earlier step: an evaluation runs beside training and enters at a fixed later chunk."""
@@ -201,6 +203,7 @@ class _Run:
             self.agent,
             lambda: self.snapshot(mark),
             lambda: self.memory.tables(),
+            lambda: self.policy(index),
             self.report() if evaluate else None,
             found,
             self.collector.given_up,
@@ -276,9 +279,13 @@ class _Run:
     def evaluate(self, index: int) -> Evaluation | None:
         """Start evaluating all tasks met so far; what the last evaluation found."""
         last = self.evaluator.finish() if self.evaluator.under_way else None
-        met = [p for stage in self.stages[: index + 1] for p in stage.new]
-        self.evaluator.begin(self.done, list(zip(met, self._actors(met), strict=True)))
+        self.evaluator.begin(self.done, self.policy(index))
         return last
+
+    def policy(self, index: int) -> list[tuple[int, Actor]]:
+        """What acts at each position met by the end of a stage."""
+        met = [p for stage in self.stages[: index + 1] for p in stage.new]
+        return list(zip(met, self._actors(met), strict=True))
 
     def report(self) -> Report:
         """What happened in training since the last report."""

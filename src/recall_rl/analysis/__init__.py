@@ -1,0 +1,1 @@
+"""What results are worth: runs read as numbers, the paper's measures, statistics over seeds, its own tables."""
