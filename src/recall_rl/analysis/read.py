@@ -102,8 +102,8 @@ _LINES = msgspec.json.Decoder(_Line)
 def read(paths: Iterable[str | Path]) -> Found:
     """The results of every run below these paths, by name.
 
-    One found twice counts once, and of two that differ in nothing but what made them (a seed run again by another version
-    of a setting that is gone) the first: otherwise more runs would seem to stand behind a figure than do.
+    One found twice counts once, and of two that agree in method, sequence, seed and setting the first: otherwise more
+    runs would seem to stand behind a figure than do.
     """
     results: list[Result] = []
     problems: list[Problem] = []
@@ -122,7 +122,9 @@ def read(paths: Iterable[str | Path]) -> Found:
                 problems.append(Problem(name, f"The same run as {seen[result.identity]}; counted once."))
             elif role in seen:
                 problems.append(
-                    Problem(name, f"As {seen[role]} in method, sequence, seed and setting, but another run; not counted.")
+                    Problem(
+                        name, f"As {seen[role]} in method, sequence, seed and setting, but another run; not counted."
+                    )
                 )
             else:
                 seen[result.identity] = seen[role] = name

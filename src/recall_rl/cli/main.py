@@ -13,9 +13,11 @@ from recall_rl import __version__
 from recall_rl.cli.evaluate import Evaluate
 from recall_rl.cli.extend import Extend
 from recall_rl.cli.list import List
+from recall_rl.cli.report import Report
 from recall_rl.cli.resume import Resume
 from recall_rl.cli.runs import Runs
 from recall_rl.cli.train import Train
+from recall_rl.cli.video import Video
 from recall_rl.errors import RunError, UsageError
 
 _DESCRIPTION = """Continual reinforcement learning: learn tasks one after another and keep the old ones.
@@ -24,6 +26,8 @@ _DESCRIPTION = """Continual reinforcement learning: learn tasks one after anothe
   recall resume RUN                                go on with a run that was interrupted
   recall extend RUN --sequence TASK --out NEW      teach a finished run one more task
   recall evaluate RUN                              play its policy and count successes
+  recall video RUN                                 see its policy at work
+  recall report runs                               curves, measures and tables of runs as a page
   recall runs                                      the runs of this folder and how far they are
   recall list                                      methods, tasks, sequences, protocols and budgets
   recall train --help                              all options of training"""
@@ -33,6 +37,8 @@ Command = (
     | Annotated[Resume, tyro.conf.subcommand("resume")]
     | Annotated[Extend, tyro.conf.subcommand("extend")]
     | Annotated[Evaluate, tyro.conf.subcommand("evaluate")]
+    | Annotated[Video, tyro.conf.subcommand("video")]
+    | Annotated[Report, tyro.conf.subcommand("report")]
     | Annotated[Runs, tyro.conf.subcommand("runs")]
     | Annotated[List, tyro.conf.subcommand("list")]
 )

@@ -11,6 +11,7 @@ from typing import Any
 
 from recall_rl.errors import RunError
 from recall_rl.runs.files import FileRecord
+from recall_rl.runs.writer import Writer
 
 JOURNAL, TIMES = "journal.jsonl", "times.jsonl"
 
@@ -18,8 +19,9 @@ JOURNAL, TIMES = "journal.jsonl", "times.jsonl"
 class Journal:
     """Appends lines to a run's journal, each with its time in the file beside it."""
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder: Path, writer: Writer | None = None):
         self._path = folder / JOURNAL
+        self._writer = writer
         # Unbuffered: a line is written when it is noted, and an error belongs to it.
         self._journal = open(self._path, "ab", buffering=0)  # noqa: SIM115
         self._times = open(folder / TIMES, "ab", buffering=0)  # noqa: SIM115
@@ -37,6 +39,8 @@ class Journal:
         self._length += len(line)
         self.note_time(event)
         self._line += 1
+        if self._writer is not None:
+            self._writer.write(json.loads(line))
 
     def note_time(self, event: str, **content: Any) -> None:
         """Note when something happened, without a line in the journal."""
@@ -61,6 +65,8 @@ class Journal:
 
     def close(self) -> None:
         """Bring everything to the disk."""
+        if self._writer is not None:
+            self._writer.close()
         for file in (self._journal, self._times):
             os.fsync(file.fileno())
             file.close()

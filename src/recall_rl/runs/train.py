@@ -25,6 +25,7 @@ from recall_rl.runs.journal import Journal, copy_beginning
 from recall_rl.runs.policy import POLICIES, Policy, copy_policies, encode_policy, file_name
 from recall_rl.runs.policy import About as AboutPolicy
 from recall_rl.runs.stop import Stop, StoppedError, listening
+from recall_rl.runs.writer import open_writer
 from recall_rl.tasks.sequences import sequence
 from recall_rl.tasks.task import Sequence as Tasks
 
@@ -106,9 +107,11 @@ class _Training:
                 self._note_failure(error)
                 raise
 
-    def _open(self, number: int) -> None:
+    def _open(self, number: int, step: int = 0) -> None:
         """Open the journal, and be ready to write checkpoints after this number."""
-        self.journal = Journal(self.generation.path)
+        name, config = self.config.machine.writer, self.config
+        writer = open_writer(name, self.directory.path, dataclasses.asdict(config), step) if name else None
+        self.journal = Journal(self.generation.path, writer)
         self.to_close.callback(self.journal.close)
         self.checkpoints = Checkpointer(self.directory.path, self.generation, number)
         self.to_close.callback(self.checkpoints.close)
@@ -164,7 +167,7 @@ class _Training:
         snapshot = dataclasses.replace(snapshot, memory=memory)
         copy_beginning(checkpoint.generation.path, self.generation.path, manifest.journal)
         copy_policies(checkpoint.generation.path, self.generation.path, manifest.mark.stage)
-        self._open(manifest.number - 1)
+        self._open(manifest.number - 1, manifest.step)
         found = to_plain(fingerprint(config.machine.threads))
         if found != self.about.fingerprint:
             changed = {k: v for k, v in found.items() if v != self.about.fingerprint.get(k)}

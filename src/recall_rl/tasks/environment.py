@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 Observation = NDArray[np.float32]
 Action = NDArray[np.float32]
+Picture = NDArray[np.uint8]
 
 
 class Step(NamedTuple):
@@ -37,6 +38,10 @@ class Environment(Protocol):
 
     def step(self, action: Action) -> Step:
         """Take one action."""
+        ...
+
+    def render(self) -> Picture:
+        """The present state as a picture (height, width, 3); neither the world nor its randomness is changed."""
         ...
 
     def close(self) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from recall_rl.errors import UsageError
-from recall_rl.tasks.environment import Action, Observation, Step
+from recall_rl.tasks.environment import Action, Observation, Picture, Step
 from recall_rl.tasks.task import Task
 
 PREFIX = "gym:"
@@ -20,6 +21,13 @@ def gymnasium_task(identity: str, horizon: int | None = None, **options: Any) ->
         "recall_rl.tasks.gymnasium:Gymnasium",
         {"identity": identity, "horizon": horizon, **options},
     )
+
+
+def with_pictures(task: Task) -> Task:
+    """The same task, made so that it can be rendered; Gymnasium wants to know before an environment is made."""
+    if not task.name.startswith(PREFIX):
+        return task
+    return replace(task, options={**task.options, "render_mode": "rgb_array"})
 
 
 def _box(space: Any, what: str, identity: str) -> Any:
@@ -51,6 +59,7 @@ class Gymnasium:
                 "Wrap the environment with gymnasium.wrappers.RescaleAction or set finite bounds."
             )
         self.env = env
+        self.name = PREFIX + identity
         self.horizon = horizon
         self.observation_size = int(np.prod(observations.shape))
         self.action_size = int(np.prod(actions.shape))
@@ -88,6 +97,13 @@ class Gymnasium:
             bool(truncated) or late,
             bool(info.get("success", False)),
         )
+
+    def render(self) -> Picture:
+        """The environment's own picture; it must have been made with `render_mode="rgb_array"`."""
+        picture = self.env.render() if self.env.render_mode == "rgb_array" else None
+        if not isinstance(picture, np.ndarray) or picture.ndim != 3 or picture.shape[2] != 3:
+            raise UsageError(f"The task {self.name!r} cannot be rendered: it draws no pictures (rgb_array).")
+        return picture.astype(np.uint8)
 
     def close(self) -> None:
         """Close the environment."""

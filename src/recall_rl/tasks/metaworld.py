@@ -6,12 +6,14 @@ second object at its place in the 12-number layout of 2021 (6:9), which now is 1
 
 from __future__ import annotations
 
+import copy
+import importlib
 from typing import Any, Literal
 
 import numpy as np
 
 from recall_rl.errors import UsageError
-from recall_rl.tasks.environment import Action, Observation, Step
+from recall_rl.tasks.environment import Action, Observation, Picture, Step
 from recall_rl.tasks.protocol import Protocol
 from recall_rl.tasks.task import Task
 
@@ -31,6 +33,9 @@ CW10 = (
 
 CW12 = np.r_[0:3, 4:7, 11:14, 36:39]
 """Hand, first object, second object and goal within Meta-World's 39 numbers."""
+
+PICTURE = 320
+"""Height and width of a rendered picture."""
 
 
 def metaworld_task(name: str, protocol: Protocol) -> Task:
@@ -100,6 +105,7 @@ class MetaWorld:
         self.observation_size = len(CW12) if observation == "cw12" else 39
         self.action_size = 4
         self._t = 0
+        self._renderer: Any = None
 
     def _observe(self, full: Any) -> Observation:
         return (full if self._columns is None else full[self._columns]).astype(np.float32)
@@ -117,6 +123,30 @@ class MetaWorld:
         self._t += 1
         return Step(self._observe(full), float(reward), False, self._t >= self.horizon, info["success"] > 0)
 
+    def render(self) -> Picture:
+        """The table, the arm and the task's objects, seen from the robot's right."""
+        mujoco: Any = importlib.import_module("mujoco")
+        model = self.env.model
+        if self._renderer is None:
+            self._renderer = mujoco.Renderer(model, PICTURE, PICTURE)
+            # Without a graphics card these two take three quarters of the time, and show no more of the task.
+            for costly in (mujoco.mjtRndFlag.mjRND_SHADOW, mujoco.mjtRndFlag.mjRND_REFLECTION):
+                self._renderer.scene.flags[costly] = 0
+        # A reset may move joints and leave the bodies where they were until the first step. They are brought up to date
+        # in a copy, so that the simulation knows nothing of it; the goal's mark is put where step() puts it.
+        shown = copy.copy(self.env.data)
+        mujoco.mj_kinematics(model, shown)
+        for mark, place in self.env._target_site_config:
+            shown.site(mark).xpos = place[:3]
+        # Meta-World's own cameras are no help: some are upside down, and from others the arm hides what it does.
+        camera = mujoco.MjvCamera()
+        camera.lookat[:] = 0.02, 0.64, 0.16
+        camera.distance, camera.azimuth, camera.elevation = 1.45, 135, -28
+        self._renderer.update_scene(shown, camera)
+        return self._renderer.render()
+
     def close(self) -> None:
         """Free the simulator."""
+        if self._renderer is not None:
+            self._renderer.close()
         self.env.close()

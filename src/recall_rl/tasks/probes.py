@@ -9,7 +9,7 @@ import re
 
 import numpy as np
 
-from recall_rl.tasks.environment import Action, Observation, Step
+from recall_rl.tasks.environment import Action, Observation, Picture, Step
 from recall_rl.tasks.task import Task
 
 REACH = re.compile(r"reach-(0|90|180|270)(?:@([0-9.eE+-]+))?")
@@ -29,6 +29,11 @@ def probe_task(name: str) -> Task | None:
         return None
     turn, scale = match.groups()
     return Task(name, "recall_rl.tasks.probes:Reach", {"turn": int(turn), "scale": float(scale or 1)})
+
+
+PICTURE = 240
+"""Height and width of a rendered picture."""
+_PAPER, _INK, _GOAL = (np.array(colour, np.float64) for colour in ((244, 243, 238), (38, 62, 120), (96, 178, 104)))
 
 
 class Reach:
@@ -71,6 +76,17 @@ class Reach:
         reward = self.scale * (1 - distance.mean())
         return Step(self._observe(), float(reward), False, self._t >= self.HORIZON, self._near >= 3)
 
+    def render(self) -> Picture:
+        """The square with the point as a disc and, as a lighter square, where it counts as near the goal."""
+        across = np.linspace(-1.15, 1.15, PICTURE)
+        x, y = across[None, :], -across[:, None]
+        goal = np.maximum(np.abs(x - self._goal[0]), np.abs(y - self._goal[1])) < 0.1
+        # The disc's edge fades over about a pixel.
+        disc = np.clip((0.06 - np.hypot(x - self._position[0], y - self._position[1])) * PICTURE / 2, 0, 1)[..., None]
+        wall = np.maximum(np.abs(x), np.abs(y)) > 1.1
+        ground = np.where(wall[..., None], _INK, np.where(goal[..., None], _GOAL, _PAPER))
+        return (ground + disc * (_INK - ground)).astype(np.uint8)
+
     def best_return(self) -> float:
         """The return of the best policy from the present start of an episode."""
         distance = np.abs(self._position - self._goal)
@@ -108,6 +124,12 @@ class Constant:
         self._t += 1
         over = self._t >= self.length
         return Step(self._observe(), self.reward, over and self.terminates, over and not self.terminates, False)
+
+    def render(self) -> Picture:
+        """A bar that is as long as the part of the episode that is over."""
+        over = np.linspace(0, 1, PICTURE) < self._t / self.length
+        bar = (np.abs(np.linspace(-1, 1, PICTURE)) < 0.1)[:, None] & over[None, :]
+        return np.where(bar[..., None], _INK, _PAPER).astype(np.uint8)
 
     def close(self) -> None:
         """Nothing is held."""

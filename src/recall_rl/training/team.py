@@ -23,6 +23,8 @@ class MachineConfig:
     """Where batches are drawn from: rows held in RAM, or files that are mapped, of which RAM holds what fits."""
     checkpoint_seconds: float = 300.0
     """Time between checkpoints; one is written at the end of every task too."""
+    writer: str | None = None
+    """Where the journal goes too: tensorboard, or package.module:function that makes a `Writer`; none: nowhere."""
     patience: float = 60.0
     """Seconds without a finished environment step after which a worker counts as hanging."""
 

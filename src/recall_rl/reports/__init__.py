@@ -1,0 +1,1 @@
+"""What a run did, for people to look at."""
