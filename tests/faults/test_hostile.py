@@ -16,8 +16,8 @@ from processes import SMALL, environment
 from safetensors.numpy import load_file, save
 
 import recall_rl
-from recall_rl.runs.checkpoint import Manifest
 from recall_rl.runs.files import file_record
+from recall_rl.runs.manifest import Manifest
 
 BOUNDED = """
 import resource, sys

@@ -6,14 +6,7 @@ from pathlib import Path
 
 from recall_rl.analysis.read import Result, read
 from recall_rl.errors import UsageError, unknown
-
-_INSTALLED = Path(__file__).parents[1] / "published"
-_REPOSITORY = Path(__file__).parents[3] / "results"
-
-
-def root() -> Path:
-    """Where they lie: within the installed package, or in the repository."""
-    return _INSTALLED if _INSTALLED.is_dir() else _REPOSITORY
+from recall_rl.runs.published import root
 
 
 def names() -> dict[str, Path]:

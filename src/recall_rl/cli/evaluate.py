@@ -20,7 +20,7 @@ class Evaluate:
     """
 
     path: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
-    """A run folder, or a policy file."""
+    """A run folder, a policy file, or published:two-skills, which comes with the package."""
     episodes: int = 50
     """Episodes of each task."""
     task: Annotated[list[str], option("TASK", "default: all"), tyro.conf.UseAppendAction] = field(

@@ -20,7 +20,7 @@ class Video:
     """
 
     path: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
-    """A run folder, or a policy file."""
+    """A run folder, a policy file, or published:two-skills, which comes with the package."""
     task: Annotated[list[str], option("TASK", "default: all"), tyro.conf.UseAppendAction] = field(
         default_factory=list[str]
     )

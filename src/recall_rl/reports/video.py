@@ -29,6 +29,7 @@ from recall_rl.runs.config import read_file
 from recall_rl.runs.directory import CONFIG
 from recall_rl.runs.evaluate import positions
 from recall_rl.runs.policy import About, Policy, kept, read_policy
+from recall_rl.runs.published import PREFIX as PUBLISHED
 from recall_rl.tasks.environment import Environment, Picture
 from recall_rl.tasks.gymnasium import PREFIX, with_pictures
 from recall_rl.tasks.metaworld import CW10
@@ -159,7 +160,7 @@ def _need_extra() -> None:
 
 
 def _target(path: Path, out: str | Path | None) -> Path:
-    resolved = path.resolve()
+    resolved = Path(path.name.removeprefix(PUBLISHED)) if path.name.startswith(PUBLISHED) else path.resolve()
     target = Path(f"{resolved.name if path.is_dir() else resolved.stem}.mp4") if out is None else Path(out)
     if target.suffix.lower() not in SUFFIXES:
         raise UsageError(f"--out is an .mp4 or a .gif file, not {target.name!r}.")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import re
 import shutil
@@ -12,106 +10,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from recall_rl.collect.play import Episode
-from recall_rl.collect.row import Row
 from recall_rl.errors import RunError
-from recall_rl.memory.record import MemoryRecord, verify_all
-from recall_rl.runs.files import FileRecord, check_beginning, parse_json, read_bounded, sync_folder, write_new
+from recall_rl.memory.record import verify_all
+from recall_rl.runs.files import FileRecord, check_beginning, read_bounded, sync_folder, write_new
 from recall_rl.runs.generation import Generation, generations
-from recall_rl.training.mark import Mark
+from recall_rl.runs.manifest import FORMAT, MANIFEST, About, EvaluationRecord, LaneRecord, Manifest, decode_manifest
 
 if TYPE_CHECKING:
     from recall_rl.training.snapshot import Snapshot
 
-FORMAT = 2
-"""Version of run folders; 1 had no checkpoints."""
-MANIFEST, STATE = "manifest.json", "state.safetensors"
+STATE = "state.safetensors"
 KEPT = 2
 """Checkpoints that are kept; the older is there in case the newer is damaged."""
 _LARGEST_MANIFEST = 64 << 20
 _NAME = re.compile(r"checkpoint-(\d{6,9})")
-_SEGMENT = re.compile(r"g\d{4,9}/memory/[0-9]{3,9}-[0-9]{4,9}\.(rows|ends|tails|kept|states|policy)")
-
-
-@dataclass(frozen=True)
-class LaneRecord:
-    """The open episode of a lane; its actions are in the state file."""
-
-    position: int
-    lane: int
-    number: int
-
-
-@dataclass(frozen=True)
-class EvaluationRecord:
-    """The evaluation under way; what acts in it is in the state file."""
-
-    step: int
-    positions: list[int]
-
-
-@dataclass(frozen=True)
-class About:
-    """What a checkpoint says of the run, beside its state."""
-
-    identity: str
-    config: FileRecord
-    row: Row
-    reproducible: bool
-    """Whether every environment repeats itself under a seed."""
-    fingerprint: dict[str, str | int | None]
-    given_up: int = 0
-    """Open episodes given up, because an environment did not come to the same state again."""
-    finished: bool = False
-    weights: FileRecord | None = None
-    """Of a finished run."""
-
-
-@dataclass(frozen=True)
-class Manifest:
-    """Everything of a checkpoint but its arrays."""
-
-    format: int
-    about: About
-    number: int
-    mark: Mark
-    step: int
-    memory: MemoryRecord
-    journal: FileRecord
-    state: FileRecord
-    acting: dict[int, bool]
-    """Of each position in the chunk under way: whether a policy acts in it, or chance."""
-    lanes: list[LaneRecord]
-    evaluating: EvaluationRecord | None
-    ended: list[Episode]
-
-    def encode(self) -> bytes:
-        """The file's content, with a digest of its own."""
-        content = msgspec.to_builtins(self, str_keys=True)
-        text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
-        digest = hashlib.sha256(text.encode()).hexdigest()
-        return f'{{"sha256":"{digest}","manifest":{text}}}\n'.encode()
-
-
-def _decode(content: bytes) -> Manifest:
-    found = parse_json(content, MANIFEST)
-    inner = found.get("manifest") if isinstance(found, dict) else None  # pyright: ignore
-    version = inner.get("format") if isinstance(inner, dict) else None  # pyright: ignore
-    if isinstance(version, int) and version > FORMAT:
-        raise RunError(f"it was written by a newer recall-rl (format {version}, not {FORMAT}); update recall-rl.")
-    try:
-        manifest = msgspec.convert(inner, Manifest, strict=False)
-    except msgspec.ValidationError as error:
-        raise RunError(f"{MANIFEST} has a wrong field: {error}.") from error
-    if manifest.encode() != content:
-        raise RunError(f"{MANIFEST} is not what was written.")
-    names = [table.file for table in manifest.memory.tables()]
-    odd = next((name for name in names if not _SEGMENT.fullmatch(name)), None)
-    if odd is not None:
-        raise RunError(f"{MANIFEST} names a file that no run writes: {odd[:80]!r}.")
-    return manifest
 
 
 @dataclass(frozen=True)
@@ -178,7 +90,7 @@ def latest(run: Path, verify_memory: bool = True) -> Search:
 
 
 def _verified(run: Path, generation: Generation, path: Path, verify_memory: bool) -> Checkpoint:
-    manifest = _decode(read_bounded(path / MANIFEST, _LARGEST_MANIFEST))
+    manifest = decode_manifest(read_bounded(path / MANIFEST, _LARGEST_MANIFEST))
     check_beginning(path / STATE, manifest.state)
     if (path / STATE).stat().st_size != manifest.state.length:
         raise RunError(f"{STATE} is longer than it was.")
@@ -273,7 +185,7 @@ class Checkpointer:
         kept = [n for n in _numbers(self._generation) if n <= number][:KEPT]
         if len(kept) < KEPT:
             return  # An earlier generation may still be needed.
-        before = _decode(read_bounded(_folder(self._generation, kept[1]) / MANIFEST, _LARGEST_MANIFEST))
+        before = decode_manifest(read_bounded(_folder(self._generation, kept[1]) / MANIFEST, _LARGEST_MANIFEST))
         named |= {Path(t.file) for t in before.memory.tables()}
         for old in _numbers(self._generation):
             if old not in kept and old < number:
@@ -298,8 +210,3 @@ def _unneeded(generation: Generation, run: Path, named: set[Path]) -> list[Path]
         elif entry.is_file():
             entry.unlink(missing_ok=True)
     return [file for file in held if file.relative_to(run) not in named]
-
-
-def to_plain(value: dict[str, object]) -> dict[str, str | int | None]:
-    """A fingerprint as it stands in a manifest."""
-    return {k: v if isinstance(v, int | str) or v is None else str(v) for k, v in value.items()}

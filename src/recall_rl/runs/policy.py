@@ -24,6 +24,7 @@ from recall_rl.collect.policy import Activation, Actor, Array, Dense
 from recall_rl.errors import RunError, UsageError
 from recall_rl.runs.directory import RunDirectory
 from recall_rl.runs.files import parse_json, read_bounded
+from recall_rl.runs.published import PREFIX, policy_path
 from recall_rl.runs.trust import refuse_named_code
 from recall_rl.tasks.protocol import Protocol
 
@@ -161,7 +162,12 @@ def kept(run: Path) -> dict[int, Path]:
 
 
 def read_policy(path: Path, after: int | None = None, trust_code: bool = False) -> Policy:
-    """The policy of a file, or that of a run after its last stage or another; code it names must be trusted."""
+    """The policy of a file, or that of a run after its last stage or another; code it names must be trusted.
+
+    `published:NAME` is one that comes with the package.
+    """
+    if str(path).startswith(PREFIX):
+        path = policy_path(str(path).removeprefix(PREFIX))
     if path.is_dir():
         RunDirectory.existing(path)
         found = kept(path)

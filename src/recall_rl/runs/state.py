@@ -16,7 +16,7 @@ from recall_rl.agent.state import AgentState
 from recall_rl.collect.play import OpenEpisode
 from recall_rl.collect.policy import Activation, Actor, Dense
 from recall_rl.errors import RunError
-from recall_rl.runs.checkpoint import Manifest
+from recall_rl.runs.manifest import Manifest
 from recall_rl.training.snapshot import Snapshot
 
 Arrays = dict[str, NDArray[Any]]

@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any
 from recall_rl.errors import RunError, UsageError
 from recall_rl.memory.record import moved
 from recall_rl.memory.store import Store
-from recall_rl.runs.checkpoint import About, Checkpoint, Checkpointer, latest, to_plain
+from recall_rl.runs.checkpoint import Checkpoint, Checkpointer, latest
 from recall_rl.runs.config import Config, resolve
 from recall_rl.runs.directory import CONFIG, LOG, WEIGHTS, RunDirectory
 from recall_rl.runs.files import file_record, replace_file, write_new
 from recall_rl.runs.generation import MEMORY, Generation, Start, claim
 from recall_rl.runs.journal import Journal, copy_beginning
+from recall_rl.runs.manifest import About, to_plain
 from recall_rl.runs.policy import POLICIES, Policy, copy_policies, encode_policy, file_name
 from recall_rl.runs.policy import About as AboutPolicy
 from recall_rl.runs.stop import Stop, StoppedError, listening
@@ -282,23 +283,21 @@ def train(
         method=method, sequence=sequence, protocol_name=protocol, budget_name=budget, seed=seed, settings=pairs
     )
     directory = RunDirectory.create(Path(out) if out else default_path(config), config)
-    if not finished(directory):
-        for _ in run(config, directory, debug):
-            pass
+    _to_the_end(config, directory, debug)
     return directory
-
-
-_go_on = run
-"""Under a name that an argument called `run` does not hide."""
 
 
 def resume(run: str | Path, *, trust_code: bool = False, take_over: bool = False, debug: bool = False) -> RunDirectory:
     """Go on with a run, as `recall resume` does without its display, and return the run's folder."""
     directory = RunDirectory.existing(Path(run))
-    if not finished(directory):
-        for _ in _go_on(directory.config(trust_code), directory, debug, take_over):
-            pass
+    _to_the_end(directory.config(trust_code), directory, debug, take_over)
     return directory
+
+
+def _to_the_end(config: Config, directory: RunDirectory, debug: bool, take_over: bool = False) -> None:
+    if not finished(directory):
+        for _ in run(config, directory, debug, take_over):
+            pass
 
 
 def finished(directory: RunDirectory) -> bool:
