@@ -127,6 +127,17 @@ def test_numbers_on_the_page_are_those_of_the_json(made, runs, capsys):
     assert any(re.fullmatch(r"0\.40 \(0\.40, 0\.40, 0\.40\)", cell) for cell in cells), few
 
 
+def test_figures_on_the_page_say_what_their_files_say(made):
+    _, out = made
+    text = (out / "index.html").read_text()
+    for file in (out / "figures").glob("*-lambda.svg"):
+        words = re.findall(r"<text[^>]*>([^<]+)</text>", file.read_text())
+        assert len(words) > 10
+        assert any(re.fullmatch(r"-?\d\.\d\d+", word) for word in words), "numbers with decimals are among them"
+        for word in words:
+            assert f">{word}</text>" in text
+
+
 def test_hostile_names_are_names(tmp_path):
     evil = ["<script>alert(1)</script>", "$\\frac{x", "a&b\"onload='x'"]
     write(tmp_path / "runs", "<img src=x onerror=y>", tasks=evil, success=curves(3))

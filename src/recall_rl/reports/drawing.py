@@ -208,5 +208,6 @@ def inlined(svg: str) -> str:
     head, body = svg[svg.index("<svg") :].split(">", 1)
     head = re.sub(r' (width|height)="[^"]*"', "", head)
     body = re.sub(r"<metadata>.*?</metadata>", "", body, count=1, flags=re.S)
-    body = re.sub(r"(\d\.\d)\d+", r"\1", body)
+    # A tenth of a point is enough for coordinates; what stands between tags is text, and stays.
+    body = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d\.\d)\d+", r"\1", tag[0]), body)
     return f"{head}>{body}".replace(INK, "currentColor").replace("'DejaVu Sans'", "sans-serif")

@@ -184,7 +184,7 @@ _LEARNING = {
 
 
 def learning(runs: Sequence[Result], look: Looks) -> Figure | None:
-    """Losses, predicted value, targets and temperature of the task being learnt (the paper's appendix figure)."""
+    """Losses, predicted value, targets and temperature, as means over batches (the paper's appendix figure)."""
     names = [n for n in _LEARNING if any(n in r.training.values for r in runs)]
     if not names:
         return None

@@ -160,7 +160,7 @@ def _figures(made: Study, setting: Setting, prefix: str, folder: Path) -> tuple[
         add(
             f"{name}-learning",
             sequence,
-            "What goes on in learning, for the task under way.",
+            "What goes on in learning: means over batches, in which methods that replay have old tasks' rows too.",
             figures.learning(runs, here),
         )
     if len(pairs) > 1:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from recall_rl.analysis import paper
 from recall_rl.analysis.bootstrap import FEWEST, Interval
 from recall_rl.analysis.setting import Setting
-from recall_rl.analysis.summary import METRICS, Measured, Row
+from recall_rl.analysis.summary import METRICS, Comparison, Measured, Row
 from recall_rl.reports.study import Study, beside_paper, costs, task_ends
 
 TITLES = {
@@ -159,11 +159,18 @@ def comparisons(made: Study, setting: Setting) -> Table:
         "comparisons",
         f"Against {against}",
         f"Average performance at the end, minus that of {against} on the same sequence and seed, and the probability "
-        "that a run ends higher. Intervals are 90% bootstrap intervals within sequences; with one seed a sequence they "
-        "have no width and say nothing.",
+        f"that a run ends higher. 90% bootstrap intervals within sequences, from {FEWEST} pairs on.",
         ["method", "difference", "pairs", "probability of improvement"],
-        [[r.method, shown(r.difference), str(r.difference.n), shown(r.improvement)] for r in rows],
+        [[r.method, _sure(r.difference, r), str(r.difference.n), _sure(r.improvement, r)] for r in rows],
     )
+
+
+def _sure(interval: Interval | None, row: Comparison) -> str:
+    """With the interval if there are pairs enough, and more than one in some sequence: else it has no width."""
+    if interval is None:
+        return "–"
+    enough = row.difference.n >= FEWEST and interval.low < interval.high
+    return shown(interval) if enough else number(interval.value)
 
 
 def tasks(made: Study, setting: Setting) -> Table:
