@@ -18,9 +18,8 @@ from recall_rl.analysis.setting import Setting, method_name, setting
 from recall_rl.errors import RunError, UsageError
 from recall_rl.runs.config import read_file
 from recall_rl.runs.directory import CONFIG, RunDirectory
-from recall_rl.tasks.sequences import PAPER_SEQUENCES, task_names
+from recall_rl.tasks.sequences import sequence_name, task_names
 
-_NAMED = {tasks: name for name, tasks in PAPER_SEQUENCES.items()}
 _MOST_TASKS = 10_000
 
 
@@ -177,7 +176,7 @@ def _result(name: str, config_file: Path, journal: Path | RunDirectory) -> Resul
     return Result(
         name=name,
         method=method,
-        sequence=_NAMED.get(tasks, ",".join(tasks)),
+        sequence=sequence_name(tasks),
         tasks=tasks,
         seed=seed,
         setting=where,

@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 
 import tyro
 
-Kind = Literal["methods", "tasks", "sequences", "protocols", "budgets"]
-KINDS: tuple[Kind, ...] = ("methods", "tasks", "sequences", "protocols", "budgets")
+Kind = Literal["methods", "tasks", "sequences", "protocols", "budgets", "plans"]
+KINDS: tuple[Kind, ...] = ("methods", "tasks", "sequences", "protocols", "budgets", "plans")
 
 
 def rows(kind: Kind) -> list[dict[str, str]]:
@@ -32,6 +32,10 @@ def rows(kind: Kind) -> list[dict[str, str]]:
         from recall_rl.tasks.protocol import PROTOCOLS
 
         return [{"name": n, "sentence": p.sentence} for n, p in PROTOCOLS.items()]
+    if kind == "plans":
+        from recall_rl.campaigns.plan import PLANS
+
+        return [{"name": n, "sentence": p.sentence} for n, p in PLANS.items()]
     from recall_rl.training.config import BUDGETS
 
     return [{"name": n, "sentence": b.sentence} for n, b in BUDGETS.items()]
@@ -72,7 +76,7 @@ def _sequences() -> list[dict[str, str]]:
 
 @dataclass(frozen=True)
 class List:
-    """Show methods, tasks, sequences, protocols and budgets, with a sentence each."""
+    """Show methods, tasks, sequences, protocols, budgets and plans, with a sentence each."""
 
     kind: Annotated[Kind | None, tyro.conf.Positional, tyro.conf.arg(help_behavior_hint="(default: all)")] = None
     """What to show."""

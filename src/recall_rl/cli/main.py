@@ -10,6 +10,7 @@ from typing import Annotated
 import tyro
 
 from recall_rl import __version__
+from recall_rl.cli.campaign import Campaign
 from recall_rl.cli.evaluate import Evaluate
 from recall_rl.cli.extend import Extend
 from recall_rl.cli.list import List
@@ -28,6 +29,7 @@ _DESCRIPTION = """Continual reinforcement learning: learn tasks one after anothe
   recall evaluate RUN                              play its policy and count successes
   recall video RUN                                 see its policy at work
   recall report runs                               curves, measures and tables of runs as a page
+  recall campaign run cw3 --out cw3                many runs: an experiment of the paper
   recall runs                                      the runs of this folder and how far they are
   recall list                                      methods, tasks, sequences, protocols and budgets
   recall train --help                              all options of training"""
@@ -39,6 +41,7 @@ Command = (
     | Annotated[Evaluate, tyro.conf.subcommand("evaluate")]
     | Annotated[Video, tyro.conf.subcommand("video")]
     | Annotated[Report, tyro.conf.subcommand("report")]
+    | Annotated[Campaign, tyro.conf.subcommand("campaign")]
     | Annotated[Runs, tyro.conf.subcommand("runs")]
     | Annotated[List, tyro.conf.subcommand("list")]
 )
@@ -69,7 +72,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def entry() -> None:
     """What the installed `recall` script calls."""
-    code = main()
+    leave(main())
+
+
+def leave(code: int) -> None:
+    """End the process."""
     if "jax" not in sys.modules:
         sys.exit(code)
     # All files are closed and all workers ended, but XLA's threads are not: once in some sixty runs that a signal had

@@ -50,6 +50,10 @@ class Start:
     """The checkpoint of it."""
 
 
+class HeldError(UsageError):
+    """Another process holds the run."""
+
+
 class Generation:
     """A folder of a run with all that one process wrote."""
 
@@ -136,7 +140,7 @@ def claim(run: Path, take_over: bool = False) -> Generation:
     """Become the one process that writes to this run; refused while another holds it."""
     found = generations(run)
     if found and not take_over and found[0].held():
-        raise UsageError(_refusal(run, found[0]))
+        raise HeldError(_refusal(run, found[0]))
     _remove_left_over(run)
     aside = run / f".claim-{uuid4().hex}"
     aside.mkdir()
@@ -152,7 +156,7 @@ def claim(run: Path, take_over: bool = False) -> Generation:
     except OSError as error:
         os.close(lock)
         shutil.rmtree(aside, ignore_errors=True)
-        raise UsageError(f"Another process has just taken {run}.") from error
+        raise HeldError(f"Another process has just taken {run}.") from error
     made._lock = lock  # pyright: ignore[reportPrivateUsage]
     return made
 

@@ -42,6 +42,14 @@ def task_names(text: str) -> tuple[str, ...]:
     return names
 
 
+_NAMED = {tasks: name for name, tasks in PAPER_SEQUENCES.items()}
+
+
+def sequence_name(tasks: tuple[str, ...]) -> str:
+    """The paper's name of these tasks in a row, if it has one, else the tasks themselves."""
+    return _NAMED.get(tasks, ",".join(tasks))
+
+
 def natural_protocol(text: str) -> str:
     """The protocol a sequence is run under when none is asked for."""
     return "cw" if any(name in CW10 for name in task_names(text)) else "own"

@@ -1,0 +1,139 @@
+"""A campaign is its folder: the plan, the runs, and what failed; everything else is found by looking at the runs.
+
+campaign.json       what is to be run, resolved
+runs/, shared/      run folders: those wanted, and beginnings that they share
+failures.jsonl      one line a failed attempt, with its reason
+logs/               what each run's process printed
+compiled/           programs that JAX compiled, for all runs
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from recall_rl.campaigns.jobs import Job, jobs, plan_identity
+from recall_rl.campaigns.plan import Plan, parse
+from recall_rl.errors import RunError, UsageError
+from recall_rl.runs.files import parse_json, replace_file
+from recall_rl.runs.status import Status, status
+
+CAMPAIGN, FAILURES = "campaign.json", "failures.jsonl"
+ATTEMPTS = 3
+"""Attempts at a run that fails for its own reasons, before it is set aside."""
+
+State = Literal["done", "running", "ready", "waiting", "set aside"]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a run of a campaign is."""
+
+    job: Job
+    state: State
+    """waiting: for the run that it extends."""
+    step: int
+    failures: int
+    reason: str | None
+    """Why it failed last."""
+    average: float | None
+
+
+class Campaign:
+    """The folder of a campaign."""
+
+    def __init__(self, path: Path, plan: Plan, share: bool):
+        self.path, self.plan, self.share = path, plan, share
+        self.jobs = jobs(plan, share)
+        self.by_place = {job.place: job for job in self.jobs}
+
+    @staticmethod
+    def create(path: Path, plan: Plan, share: bool = True) -> Campaign:
+        """The folder of this campaign: a new one, or one in which it has begun; any other is refused."""
+        made = Campaign(path, plan, share)
+        identity = plan_identity(made.jobs)
+        if (path / CAMPAIGN).exists():
+            if _read(path)["identity"] != identity:
+                raise UsageError(f"{path} already holds another campaign. Choose another folder with --out.")
+            return made
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            content = {"identity": identity, "share": share, "plan": asdict(plan)}
+            replace_file(path / CAMPAIGN, json.dumps(content, indent=1).encode())
+        except OSError as error:
+            raise UsageError(f"The campaign's folder {path} cannot be written: {error.strerror}.") from error
+        return made
+
+    @staticmethod
+    def existing(path: Path) -> Campaign:
+        """The campaign of a folder."""
+        content = _read(path)
+        plan = content["plan"]
+        return Campaign(
+            path, parse(str(plan["name"]), {k: v for k, v in plan.items() if k != "name"}), content["share"]
+        )
+
+    def folder(self, job: Job) -> Path:
+        """The run folder of a job."""
+        return self.path / job.place
+
+    def note_failure(self, job: Job, reason: str) -> None:
+        """Remember that an attempt failed."""
+        line = json.dumps({"run": job.place, "reason": reason[-500:]}) + "\n"
+        with open(self.path / FAILURES, "a") as file:
+            file.write(line)
+
+    def failures(self) -> dict[str, list[str]]:
+        """Reasons of failed attempts, by run."""
+        found: dict[str, list[str]] = {}
+        try:
+            lines = (self.path / FAILURES).read_text().splitlines()
+        except FileNotFoundError:
+            return {}
+        for line in lines:
+            entry = json.loads(line) if line.endswith("}") else {}
+            if "run" in entry:
+                found.setdefault(entry["run"], []).append(str(entry["reason"]))
+        return found
+
+    def standings(self) -> list[Standing]:
+        """Where every run is, found on the disk."""
+        failed = self.failures()
+        states: dict[str, State] = {}
+        found: list[Standing] = []
+        for job in self.jobs:  # Beginnings come before what extends them.
+            seen, reasons = _look(self.folder(job)), failed.get(job.place, [])
+            states[job.place] = _state(seen, len(reasons), states[job.parent] if job.parent else "done")
+            step = max(0, seen.step - job.before * job.config.training.steps)
+            found.append(
+                Standing(job, states[job.place], step, len(reasons), reasons[-1] if reasons else None, seen.average)
+            )
+        return found
+
+
+def _state(seen: Status, failures: int, parent: State) -> State:
+    if seen.state == "finished":
+        return "done"
+    if seen.state == "running":
+        return "running"
+    if failures >= ATTEMPTS or parent == "set aside":
+        return "set aside"
+    return "ready" if parent == "done" or seen.state != "new" else "waiting"
+
+
+def _look(folder: Path) -> Status:
+    if not (folder / "config.json").exists():
+        return Status(str(folder), "new")
+    return status(folder)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        content = parse_json((path / CAMPAIGN).read_bytes(), CAMPAIGN)
+    except OSError as error:
+        raise UsageError(f"There is no campaign in {path}: {error.strerror}.") from error
+    if not isinstance(content, dict) or not {"identity", "share", "plan"} <= set(content):  # pyright: ignore
+        raise RunError(f"{path / CAMPAIGN} is not what was written.")
+    return content  # pyright: ignore[reportUnknownVariableType]

@@ -1,0 +1,171 @@
+"""The runs of a campaign and what they share: runs that begin with the same tasks learn these once.
+
+A shared beginning is a run of its own, and the others extend it; extending gives the bytes of having learnt all tasks
+in one go, so sharing changes no result. Methods that look ahead share nothing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from recall_rl.campaigns.plan import Member, Plan
+from recall_rl.errors import UsageError
+from recall_rl.runs.config import Config, resolve
+from recall_rl.tasks.sequences import sequence as find_sequence
+from recall_rl.tasks.sequences import sequence_name, task_names
+
+Tasks = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run of a campaign."""
+
+    name: str
+    """Its folder below `runs`, or below `shared` if only others need it."""
+    config: Config
+    tasks: Tasks
+    wanted: bool
+    """Whether the plan asks for it; else it is a beginning that wanted runs share."""
+    parent: str | None = None
+    """The run that it extends."""
+    before: int = 0
+    """Tasks that the parent has learnt."""
+
+    @property
+    def steps(self) -> int:
+        """Environment steps of its own."""
+        return (len(self.tasks) - self.before) * self.config.training.steps
+
+    @property
+    def place(self) -> str:
+        """Its folder within the campaign's."""
+        return f"{'runs' if self.wanted else 'shared'}/{self.name}"
+
+
+def jobs(plan: Plan, share: bool = True) -> list[Job]:
+    """All runs of a plan, beginnings before what extends them."""
+    found: list[Job] = []
+    for member in plan.methods:
+        base = {tasks: _config(plan, member, tasks) for tasks in _wanted(plan)}
+        first = next(iter(base.values()))
+        label, shares = _label(first, member), share and _shares(first)
+        for seed in plan.seeds:
+            found += _grow(label, {t: dataclasses.replace(c, seed=seed) for t, c in base.items()}, shares)
+    names = [job.place for job in found]
+    twice = next((name for name in names if names.count(name) > 1), None) if len(set(names)) < len(names) else None
+    if twice:
+        raise UsageError(f"The plan asks for {twice} twice.")
+    return found
+
+
+def _wanted(plan: Plan) -> list[Tasks]:
+    sequences = [task_names(text) for text in plan.sequences]
+    if len(set(sequences)) < len(sequences):
+        raise UsageError(f"Two sequences of the plan {plan.name} are the same tasks.")
+    return sequences
+
+
+def _config(plan: Plan, member: Member, tasks: Tasks) -> Config:
+    settings = [f"{k}={'none' if v is None else v}" for k, v in {**plan.settings, **member.settings}.items()]
+    return resolve(
+        method=member.method,
+        sequence=",".join(tasks),
+        protocol_name=plan.protocol,
+        budget_name=plan.budget,
+        settings=settings,
+    )
+
+
+def _label(config: Config, member: Member) -> str:
+    """The method, and those of its settings that are no options, so that members of a plan have names of their own."""
+    more = {k: v for k, v in member.settings.items() if not k.startswith("options.")}
+    text = config.label() + "".join(f",{k.split('.', 1)[-1]}={v}" for k, v in more.items())
+    return _file(text)
+
+
+def _file(text: str) -> str:
+    """A name that any file system takes, and that is as unique as the text."""
+    safe = "".join(c if c.isalnum() or c in "-+@._=," else "_" for c in text)
+    if safe == text and len(safe) <= 80:
+        return safe
+    return f"{safe[:70]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+def _shares(config: Config) -> bool:
+    """Whether what a method does with its first tasks does not depend on those that follow."""
+    from recall_rl.methods.find import method
+
+    chosen = method(config.method, config.options)
+    if chosen.looks_ahead:
+        return False
+    tasks = find_sequence(config.sequence, config.protocol)
+    return chosen.curriculum(tasks).stages == tasks.stages
+
+
+def _grow(label: str, wanted: Mapping[Tasks, Config], shares: bool) -> list[Job]:
+    """The runs of one method and seed: those wanted, and the beginnings that two or more of them have in common."""
+    seed = next(iter(wanted.values())).seed
+
+    def job(tasks: Tasks, parent: Job | None) -> Job:
+        name = f"{label}/{_file(sequence_name(tasks))}/seed{seed}"
+        config = wanted.get(tasks) or dataclasses.replace(next(iter(wanted.values())), sequence=",".join(tasks))
+        return Job(
+            name, config, tasks, tasks in wanted, parent.place if parent else None, len(parent.tasks) if parent else 0
+        )
+
+    if not shares:
+        return [job(tasks, None) for tasks in wanted]
+    nodes = sorted({*wanted, *_branches(wanted)}, key=lambda t: (len(t), t))
+    made: dict[Tasks, Job] = {}
+    for tasks in nodes:
+        parent = next((made[tasks[:n]] for n in range(len(tasks) - 1, 0, -1) if tasks[:n] in made), None)
+        made[tasks] = job(tasks, parent)
+    return list(made.values())
+
+
+def _branches(wanted: Iterable[Tasks]) -> set[Tasks]:
+    """Beginnings after which wanted runs go different ways."""
+    next_tasks: dict[Tasks, set[str]] = defaultdict(set)
+    for tasks in wanted:
+        for n in range(1, len(tasks)):
+            next_tasks[tasks[:n]].add(tasks[n])
+    return {beginning for beginning, following in next_tasks.items() if len(following) > 1}
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much work a plan is."""
+
+    runs: int
+    """That the plan asks for."""
+    shared: int
+    """Beginnings that are learnt for others."""
+    steps: int
+    """Environment steps with sharing."""
+    without: int
+    """Environment steps if every run learnt all its tasks."""
+
+    @property
+    def saved(self) -> float:
+        """Share of the steps that sharing saves."""
+        return 1 - self.steps / self.without if self.without else 0.0
+
+
+def size(found: Iterable[Job]) -> Size:
+    """The work of these runs."""
+    listed = list(found)
+    whole = sum(len(job.tasks) * job.config.training.steps for job in listed if job.wanted)
+    wanted = sum(job.wanted for job in listed)
+    return Size(wanted, len(listed) - wanted, sum(job.steps for job in listed), whole)
+
+
+def plan_identity(found: Iterable[Job]) -> str:
+    """A hash of all that is to be run."""
+    content = sorted((job.place, job.config.identity()) for job in found)
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]

@@ -1,0 +1,110 @@
+"""Campaigns of real processes on this machine: shared beginnings, kills, stops and runs that cannot succeed."""
+
+import json
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from processes import SMALL, kill
+from waiting import until
+
+from recall_rl.runs.directory import RunDirectory
+
+PLAN = """
+methods = ["recall"]
+sequences = ["reach-0,reach-90", "reach-0,reach-180"]
+seeds = [0]
+budget = "smoke"
+[settings]
+"""
+
+
+@pytest.fixture(scope="module")
+def plan(tmp_path_factory):
+    path = tmp_path_factory.mktemp("plan") / "own.toml"
+    path.write_text(PLAN + "".join(f'"{k}" = {v}\n' for k, v in SMALL.items()))
+    return path
+
+
+def results(out):
+    """Journals and weights of all wanted runs."""
+    found = {}
+    for config in sorted(out.glob("runs/**/config.json")):
+        run = RunDirectory(config.parent)
+        found[str(config.parent.relative_to(out))] = (run.journal(), run.weights.read_bytes())
+    return found
+
+
+def states(recall, out):
+    return {s["run"]: s for s in map(json.loads, recall("campaign", "status", out, "--json").splitlines())}
+
+
+@pytest.fixture(scope="module")
+def shared(recall, plan, tmp_path_factory):
+    out = tmp_path_factory.mktemp("campaign") / "shared"
+    said = recall("campaign", "run", plan, "--out", out, "--slots", 2)
+    assert "2 of 2 runs done" in said
+    return out
+
+
+def test_sharing_beginnings_changes_no_result(recall, plan, shared, tmp_path):
+    out = tmp_path / "apart"
+    recall("campaign", "run", plan, "--out", out, "--slots", 2, "--no-sharing")
+    assert len(results(shared)) == 2
+    assert results(shared) == results(out)
+    assert len(list(shared.glob("shared/**/config.json"))) == 1
+
+
+def test_nothing_is_done_twice(recall, plan, shared):
+    before = {p: p.stat().st_mtime_ns for p in shared.glob("runs/**/journal.jsonl")}
+    said = recall("campaign", "run", plan, "--out", shared)
+    assert "started" not in said
+    assert before == {p: p.stat().st_mtime_ns for p in shared.glob("runs/**/journal.jsonl")}
+    found = states(recall, shared)
+    assert {s["state"] for s in found.values()} == {"done"}
+    assert "3 done" in recall("campaign", "status", shared)
+    other = recall("campaign", "run", plan, "--out", shared, "--seed", 5, code=2)
+    assert "another campaign" in other
+
+
+def children(pid):
+    return [int(c) for c in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+@pytest.mark.parametrize("kills", [1, pytest.param(5, marks=pytest.mark.faults)])
+def test_killed_runs_and_a_killed_campaign_end_as_if_nothing_had_happened(recall, plan, shared, tmp_path, kills):
+    out = tmp_path / "killed"
+    words = ("campaign", "run", plan, "--out", out, "--slots", "2")
+    process = recall.start(*words)
+    for _ in range(kills):
+        until(lambda: children(process.pid) and list(out.glob("*/*/*/*/g*/checkpoint-*")))
+        os.kill(children(process.pid)[0], signal.SIGKILL)
+        time.sleep(1)
+    # Its runs go on without it; the next campaign waits for those that still hold theirs.
+    kill(process)
+    process = recall.start(*words)
+    time.sleep(6)
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGTERM, err
+    assert "go on with the same command" in err
+    recall(*words)
+    assert results(out) == results(shared)
+
+
+def test_a_run_that_cannot_succeed_is_set_aside_and_the_rest_goes_on(recall, plan, tmp_path):
+    path = tmp_path / "broken.toml"
+    text = plan.read_text().replace(
+        '["reach-0,reach-90", "reach-0,reach-180"]', '["gym:broken_envs:Raises-v0", "reach-0"]'
+    )
+    path.write_text(text.replace('"recall"', '"fine-tuning"'))
+    out = tmp_path / "out"
+    said = recall("campaign", "run", path, "--out", out, code=1)
+    assert "1 of 2 runs done" in said
+    assert said.count("failed ") == 3
+    assert "on fire" in said
+    found = states(recall, out)
+    (broken,) = [s for s in found.values() if s["state"] == "set aside"]
+    assert (broken["failures"], "on fire" in broken["reason"]) == (3, True)

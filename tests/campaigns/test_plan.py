@@ -1,0 +1,111 @@
+import dataclasses
+
+import pytest
+
+from recall_rl.campaigns.jobs import jobs, size
+from recall_rl.campaigns.plan import PLANS, Member, Plan, find_plan
+from recall_rl.errors import UsageError
+from recall_rl.tasks.sequences import task_names
+
+PROBES = Plan("own", (Member("recall"),), ("reach-0,reach-90", "reach-0,reach-180", "reach-90"), (0, 1), "smoke")
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_every_plan_of_the_paper_can_be_made(name):
+    found = jobs(dataclasses.replace(PLANS[name], seeds=(0,)))
+    wanted = [job for job in found if job.wanted]
+    assert len(wanted) == len(PLANS[name].methods) * len(PLANS[name].sequences)
+    assert len({job.place for job in found}) == len(found)
+    assert len({job.config.identity() for job in found}) == len(found)
+    places = {job.place: job for job in found}
+    for job in found:
+        if job.parent:
+            parent = places[job.parent]
+            assert job.tasks[: job.before] == parent.tasks
+            assert found.index(parent) < found.index(job)
+
+
+def test_pairs_share_their_first_tasks():
+    whole = size(jobs(PLANS["pairs"]))
+    assert (whole.runs, whole.shared) == (1000, 100)
+    assert whole.saved == pytest.approx(0.45)
+
+
+def test_only_beginnings_that_two_runs_have_are_shared():
+    found = [job for job in jobs(PROBES) if job.config.seed == 0]
+    assert {(job.place, job.parent, job.before) for job in found} == {
+        ("shared/recall/reach-0/seed0", None, 0),
+        ("runs/recall/reach-90/seed0", None, 0),
+        ("runs/recall/reach-0,reach-90/seed0", "shared/recall/reach-0/seed0", 1),
+        ("runs/recall/reach-0,reach-180/seed0", "shared/recall/reach-0/seed0", 1),
+    }
+    apart = jobs(PROBES, share=False)
+    assert len(apart) == 6
+    assert all(job.parent is None for job in apart)
+    assert {j.config.identity() for j in apart} == {j.config.identity() for j in jobs(PROBES) if j.wanted}
+
+
+def test_a_run_that_is_wanted_itself_is_the_beginning_of_longer_ones():
+    plan = Plan("own", (Member("ewc"),), ("cw3-1", "cw6-1"), (0,))
+    first, second = jobs(plan)
+    assert (first.tasks, first.wanted) == (task_names("cw3-1"), True)
+    assert (second.parent, second.before) == (first.place, 3)
+    assert size([first, second]).saved == pytest.approx(1 / 3)
+
+
+def test_methods_that_look_ahead_share_nothing():
+    plan = Plan("own", (Member("packnet"), Member("mtl")), PROBES.sequences, (0,), "smoke")
+    assert all(job.parent is None and job.wanted for job in jobs(plan))
+
+
+def test_a_plan_of_ones_own_is_a_small_file(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        'methods = ["recall", {method = "recall", settings = {"options.lam" = 10.0}}]\n'
+        'sequences = ["reach-0,reach-90"]\nseeds = [0, 3]\nbudget = "smoke"\n[settings]\n"training.steps" = 1000\n'
+    )
+    plan = find_plan(str(path), settings=["agent.batch=32"])
+    found = jobs(plan)
+    plain, other = {job.name.split("/")[0] for job in found[:2]}, {job.name.split("/")[0] for job in found[2:]}
+    assert plain == {"recall"}
+    assert all(name.startswith("recall_lam=10.0_") for name in other)
+    assert {(j.config.training.steps, j.config.agent.batch) for j in found} == {(1000, 32)}
+    assert find_plan("cw10", seeds=[7], budget="paper").seeds == (7,)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "needs methods"),
+        ("methods = 3", "needs methods"),
+        ('methods = ["recall"]\nsequences = []', "at least one"),
+        ('methods = ["recall"]\nsequences = ["cw10"]\nseeds = [1, 1]', "each once"),
+        ('methods = ["recall"]\nsequences = ["cw10"]\nbudgets = "laptop"', "Did you mean 'budget'"),
+        ('methods = ["recall"]\nsequences = ["cw10"]\nseeds = "all"', "wrong field"),
+        ("methods = [", "not valid TOML"),
+    ],
+)
+def test_a_wrong_plan_is_refused_with_a_sentence(tmp_path, text, sentence):
+    path = tmp_path / "mine.toml"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=sentence):
+        jobs(find_plan(str(path)))
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"methods": (Member("recal"),)}, "recall"),
+        ({"sequences": ("cw33",)}, "cw3"),
+        ({"sequences": ("reach-0,hammer",)}, "protocol"),
+        ({"budget": "huge"}, "budget"),
+        ({"settings": {"training.stepz": 5}}, "training.steps"),
+        ({"sequences": ("cw3-1", "push,window-close,hammer")}, "same tasks"),
+        ({"methods": (Member("recall"), Member("recall"))}, "twice"),
+    ],
+)
+def test_a_plan_that_cannot_run_is_refused_before_it_starts(changes, sentence):
+    with pytest.raises(UsageError, match=sentence):
+        jobs(dataclasses.replace(PROBES, **changes))
+    with pytest.raises(UsageError, match="pairs"):
+        find_plan("pears")
