@@ -85,6 +85,18 @@ def table(study: str) -> None:
         print(f"\nNot run: {', '.join(missing)}.")
 
 
+def single_table() -> None:
+    """A row a task: success at the end for each seed, and whether it counts as learnable at this budget."""
+    seeds = range(3)
+    print("| task |" + "".join(f" seed {s} |" for s in seeds) + " mean |\n|---" + "|---" * (len(seeds) + 1) + "|")
+    for task in CW10:
+        paths = {s: KEPT / "single" / f"{task}-{s}.jsonl" for s in seeds}
+        ends = {s: last(path)[0][2] for s, path in paths.items() if path.exists()}
+        cells = [f"{ends[s]:.2f}" if s in ends else "–" for s in seeds]
+        mean = f"{statistics.mean(ends.values()):.2f}" if ends else "–"
+        print(f"| {task} | {' | '.join(cells)} | {mean} |")
+
+
 def keep(study: str) -> None:
     for name in runs(study):
         folder = RUNS / name
@@ -105,7 +117,10 @@ def main() -> None:
         for name, arguments in runs(options.study).items():
             print(f"[ -e {RUNS / name}/weights.safetensors ] || recall train {arguments} --out {RUNS / name}")
     else:
-        {"keep": keep, "table": table}[options.what](options.study)
+        if options.what == "table" and options.study == "single":
+            single_table()
+        else:
+            {"keep": keep, "table": table}[options.what](options.study)
 
 
 if __name__ == "__main__":
