@@ -49,7 +49,7 @@ def test_list_shows_everything_with_a_sentence():
     for name in ("fine-tuning", "handle-press-side", "cw3-7", "cw20", "pair-I-J", "mw3", "laptop", "gym:ID"):
         assert name in out
     found = json.loads(recall("list", "--json").stdout)
-    assert set(found) == {"methods", "tasks", "sequences", "protocols", "budgets"}
+    assert set(found) == {"methods", "tasks", "sequences", "protocols", "budgets", "plans"}
     assert all(entry["name"] and entry["sentence"] for entries in found.values() for entry in entries)
     assert set(json.loads(recall("list", "budgets", "--json").stdout)) == {"budgets"}
 
