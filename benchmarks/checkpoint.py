@@ -34,7 +34,7 @@ def main() -> None:
     options = parser.parse_args()
     small = {"training.steps": 2000, "training.start_steps": 500, "training.update_after": 500}
     settings = [f"{name}={value}" for name, value in {**small, "training.evaluate_every": 1000}.items()]
-    sequence = ",".join(f"reach-{k}" for k in range(options.tasks))
+    sequence = ",".join(f"reach-{90 * (k % 4)}" for k in range(options.tasks))
     config = resolve(
         method="recall", sequence=sequence, budget_name=options.budget, protocol_name="own", settings=settings
     )
