@@ -52,7 +52,8 @@ class Report:
                 return 0
             page = write_report(made, self.out, self.follow)
             waiting = sum(not r.finished for r in made.found.results)
-            print(f"{len(made.found.results)} runs ({waiting} not finished): {page}", flush=True)
+            count = len(made.found.results)
+            print(f"{count} run{'' if count == 1 else 's'} ({waiting} not finished): {page}", flush=True)
             for problem in made.found.problems[:5]:
                 print(f"  not counted: {problem.name}: {problem.reason}")
             if len(made.found.problems) > 5:

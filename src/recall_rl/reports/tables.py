@@ -136,7 +136,8 @@ def families(made: Study, setting: Setting) -> Table:
     return Table(
         "families",
         "Over sequences",
-        "Over the sequences that every method listed has finished runs of; runs are resampled within each sequence.",
+        "Over the sequences that every method listed has finished runs of; runs are resampled within each sequence, so "
+        "with one seed a sequence intervals have no width and say nothing.",
         ["sequences", "method", *(TITLES[m] for m in METRICS), "interquartile mean of performance", "runs"],
         [
             [
