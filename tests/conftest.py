@@ -24,6 +24,18 @@ def pytest_configure(config):
     jax.config.update("jax_numpy_rank_promotion", "raise")
 
 
+def pytest_runtest_teardown(item, nextitem):
+    """Forget compiled programs in time.
+
+    A program compiled at the tests' level takes a thousand memory mappings, of which Linux grants a process 65,530.
+    """
+    import jax
+
+    maps = Path("/proc/self/maps")
+    if maps.exists() and maps.read_bytes().count(b"\n") > 30_000:
+        jax.clear_caches()
+
+
 @pytest.fixture(scope="session")
 def recall(tmp_path_factory):
     """Starts `recall` in processes of their own, compiled as users compile it."""

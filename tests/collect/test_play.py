@@ -6,7 +6,7 @@ from recall_rl.collect.episode import Address, Dice, Purpose, uniform
 from recall_rl.collect.play import Lane, Player
 from recall_rl.collect.policy import Actor, Dense
 from recall_rl.collect.row import Row
-from recall_rl.collect.worker import InlineWorker, ProcessWorker
+from recall_rl.collect.worker import InlineWorker, ProcessWorker, WorkerLostError
 from recall_rl.errors import RunError
 from recall_rl.tasks.probes import Constant, Reach
 from recall_rl.tasks.task import Task
@@ -93,6 +93,27 @@ def test_a_worker_that_dies_is_replaced_and_no_row_is_missing_or_doubled():
             worker.close()
     assert out == expected
     assert collector.given_up == 0
+
+
+class Unlucky(InlineWorker):
+    """A worker whose process is gone this often when its answer is waited for."""
+
+    def __init__(self, times):
+        super().__init__()
+        self.left = times
+
+    def receive(self):
+        if self.left:
+            self.left -= 1
+            raise WorkerLostError("gone")
+        return super().receive()
+
+
+def test_a_worker_may_die_three_times_over_one_request_but_not_more():
+    expected = gather([InlineWorker()], lanes=1, chunks=2)
+    assert gather([Unlucky(3)], lanes=1, chunks=2) == expected
+    with pytest.raises(WorkerLostError):
+        gather([Unlucky(4)], lanes=1, chunks=2)
 
 
 def test_lanes_go_on_with_new_workers_where_they_were():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from recall_rl.collect.play import Episode, OpenEpisode
 from recall_rl.collect.policy import Actor
 from recall_rl.collect.row import Row
-from recall_rl.collect.worker import Collect, Collected, Stretch, Worker, WorkerLostError
+from recall_rl.collect.worker import Collect, Collected, Stretch, Worker, answer, ask
 from recall_rl.tasks.task import Task
 
 Place = tuple[int, int]
@@ -84,35 +85,24 @@ class Collector:
                 )
         for k, stretches in enumerate(self._asked):
             if stretches:
-                try:
-                    self._workers[k].send(Collect(tuple(stretches)))
-                except WorkerLostError:
-                    self._again(k)
+                ask(self._workers[k], Collect(tuple(stretches)), partial(self._again, k))
 
     def _new(self, place: Place) -> _Open:
         row = self._row
         nothing = np.empty((0, row.action_size), np.float32), np.zeros(row.observation_size, np.float32)
         return _Open(OpenEpisode(place[1], *nothing))
 
-    def _again(self, k: int) -> None:
-        """Ask a new process what the one that died was asked."""
-        self._workers[k].restart()
-        stretches = (s._replace(go_on=self._open[s.position, s.lane].now()) for s in self._asked[k])
-        self._workers[k].send(Collect(tuple(stretches)))
-
-    def _answer(self, k: int) -> list[Collected]:
-        try:
-            return self._workers[k].receive()
-        except WorkerLostError:
-            self._again(k)
-            return self._workers[k].receive()
+    def _again(self, k: int) -> Collect:
+        """What a worker was asked, for a new process in its place."""
+        return Collect(tuple(s._replace(go_on=self._open[s.position, s.lane].now()) for s in self._asked[k]))
 
     def finish(self) -> list[Chunk]:
         """Wait for the chunk that was begun."""
         got: dict[Place, Collected] = {}
         for k, stretches in enumerate(self._asked):
             if stretches:
-                got.update(zip([(s.position, s.lane) for s in stretches], self._answer(k), strict=True))
+                answers = answer(self._workers[k], partial(self._again, k))
+                got.update(zip([(s.position, s.lane) for s in stretches], answers, strict=True))
         for place, collected in got.items():
             self._open[place].see(collected, self._row)
             self.given_up += not collected.faithful

@@ -6,6 +6,7 @@ script needs no `if __name__ == "__main__"`.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
@@ -14,6 +15,7 @@ import sys
 import time
 import traceback
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -301,23 +303,37 @@ class ProcessWorker:
             self._process.wait()
 
 
-def ask(worker: Worker, request: Describe | Play) -> None:
-    """Ask for what does not depend on earlier requests; a process that is gone is replaced."""
+REPLACEMENTS = 3
+"""Processes that are tried in place of one that is gone, over one request; an environment may be what kills them."""
+
+
+Again = Request | Callable[[], Request]
+"""What to ask a process that knows nothing of earlier requests."""
+
+
+def ask(worker: Worker, request: Request, again: Again | None = None) -> None:
+    """Ask; a process that is gone is replaced."""
     try:
         worker.send(request)
     except WorkerLostError:
-        worker.restart()
-        worker.send(request)
+        _ask_again(worker, again or request)
 
 
-def answer(worker: Worker, request: Describe | Play) -> Any:
-    """The answer to such a request; if the process is gone, a new one is asked once more and finds the same."""
-    try:
-        return worker.receive()
-    except WorkerLostError:
-        worker.restart()
-        worker.send(request)
-        return worker.receive()
+def answer(worker: Worker, again: Again) -> Any:
+    """The answer to what was asked; if the process is gone, a new one is asked and finds the same."""
+    for _ in range(REPLACEMENTS):
+        try:
+            return worker.receive()
+        except WorkerLostError:
+            _ask_again(worker, again)
+    return worker.receive()
+
+
+def _ask_again(worker: Worker, again: Again) -> None:
+    worker.restart()
+    # A new process that is gone already is noticed where its answer is waited for.
+    with contextlib.suppress(WorkerLostError):
+        worker.send(again() if callable(again) else again)
 
 
 def leave_with(parent: int) -> None:
