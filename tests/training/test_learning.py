@@ -53,7 +53,7 @@ def test_learning_is_independent_of_the_reward_scale(tmp_path, method, power):
 @pytest.mark.slow
 @pytest.mark.parametrize("power", [3, 4, 5])
 def test_the_printed_order_does_not_hold_for_large_rewards(tmp_path, power):
-    """Statistics follow "after each SAC update": first gradients are as large as the rewards, and Adam remembers them."""
+    """Statistics that follow the step let first gradients be as large as the rewards, and Adam remembers them."""
     assert returns(tmp_path, "recall-paper", 10.0**power) < returns(tmp_path, "recall-paper", 10.0) - 1.5
 
 
