@@ -7,7 +7,7 @@ import pytest
 
 import recall_rl
 from recall_rl.analysis.read import read
-from recall_rl.analysis.summary import compare, overall, references, summarise
+from recall_rl.analysis.summary import compare, family, overall, references, summarise
 from recall_rl.errors import UsageError
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -134,6 +134,12 @@ def test_families_are_over_the_sequences_that_all_methods_have(tmp_path):
     assert {(o.method, o.sequences) for o in found} == {("recall", ("cw3-1", "cw3-2")), ("ewc", ("cw3-1", "cw3-2"))}
     assert {o.method: o.means["average_performance"].value for o in found} == pytest.approx({"recall": 1, "ewc": 2 / 3})
     assert all(o.means["average_performance"].n == 4 for o in found)
+
+
+def test_own_sequences_of_as_many_tasks_are_a_family():
+    tasks = ("push,hammer", "hammer,push", "push,hammer,push")
+    assert [family(name) for name in tasks] == ["own, 2 tasks", "own, 2 tasks", "own, 3 tasks"]
+    assert [family(name) for name in ("cw3-1", "pair-5-8", "cw10", "push")] == ["cw3", "pair", None, None]
 
 
 def test_results_are_a_data_frame_and_answer_sql(tmp_path):

@@ -14,9 +14,6 @@ from numpy.typing import NDArray
 Steps = NDArray[np.int64]
 Rates = NDArray[np.float64]
 
-WINDOWS = (1, 5, 10)
-"""Numbers of last evaluations that the field averages for "the end"; the paper's equations say 1."""
-
 
 class Span(NamedTuple):
     """The evaluations made while a task was being learnt: `first` to before `stop`."""

@@ -111,7 +111,9 @@ class Overall:
 
 
 def family(sequence: str) -> str | None:
-    """The group of the paper that a sequence belongs to: cw3, cw6 or pair."""
+    """What a sequence is averaged with: cw3, cw6 and pair as in the paper; one's own sequences of as many tasks."""
+    if "," in sequence:
+        return f"own, {sequence.count(',') + 1} tasks"
     name = sequence.split("-")[0]
     return name if name in ("cw3", "cw6", "pair") and sequence != name else None
 
