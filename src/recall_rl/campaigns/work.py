@@ -7,6 +7,7 @@ from pathlib import Path
 
 from recall_rl.campaigns.campaign import Campaign
 from recall_rl.errors import RunError, UsageError, unknown
+from recall_rl.runs.clean import make_anew
 from recall_rl.runs.directory import RunDirectory
 from recall_rl.runs.generation import HeldError
 from recall_rl.runs.stop import StoppedError
@@ -24,7 +25,7 @@ def work(campaign: Campaign, place: str) -> None:
         raise unknown("run of the campaign", place, campaign.by_place, "")
     job = campaign.by_place[place]
     folder = campaign.folder(job)
-    if job.parent is None:
+    if job.parent is None or RunDirectory(folder).begun():
         config, directory = job.config, RunDirectory.create(folder, job.config)
     else:
         # The plan asked for what the config names, so it may be imported.
@@ -32,7 +33,8 @@ def work(campaign: Campaign, place: str) -> None:
         config, directory = begin_extension(campaign.path / job.parent, added, folder, trust_code=True)
     if config.identity() != job.config.identity():
         raise RunError(f"{folder} holds another run than the plan asks for.")
-    if not finished(directory):
+    # Asked for although it was cleaned: another run is to begin from it, so it is learnt again.
+    if make_anew(folder) or not finished(directory):
         for _ in run(config, directory):
             pass
 
