@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import tyro
 
@@ -58,7 +57,7 @@ class PlanCommand:
 
 @dataclass(frozen=True)
 class RunCommand:
-    """Carry a campaign to its end on this machine; the same command goes on after anything."""
+    """Carry a campaign to its end, on this machine or a cluster; the same command goes on after anything."""
 
     plan: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="PLAN")]
     """A name of `recall list plans`, or a TOML file."""
@@ -74,22 +73,37 @@ class RunCommand:
     """Set a field of all runs' configs."""
     no_sharing: bool = False
     """Let every run learn all its tasks itself, instead of sharing beginnings; it changes no result."""
+    engine: Literal["local", "ray", "slurm"] = "local"
+    """Who does the work: processes of this machine, a Ray cluster, or a Slurm job array."""
+    address: Annotated[str | None, option("HOST:PORT", "default: a cluster of this machine")] = None
+    """With ray: the head of the cluster."""
+    cpus: Annotated[float, option("N", "default: 1")] = 1.0
+    """With ray: CPUs of a run."""
+    gpus: Annotated[float, option("N", "default: 0")] = 0.0
+    """With ray: GPUs of a run, or the share of one, as 0.25."""
+    memory: Annotated[str | None, option("BYTES", "default: not counted")] = None
+    """With ray: main memory of a run, as 4G."""
+    slurm: Annotated[list[str], tyro.conf.arg(metavar="OPTION=VALUE"), tyro.conf.UseAppendAction] = field(
+        default_factory=list[str]
+    )
+    """With slurm: an option of sbatch, as partition=cpu; may be given several times."""
+    show: bool = False
+    """With slurm: print what sbatch would be given, and submit nothing."""
 
     def run(self) -> int:
         """Run it, a line an event."""
         from recall_rl.campaigns.campaign import Campaign
-        from recall_rl.campaigns.local import Local
         from recall_rl.campaigns.plan import find_plan
-        from recall_rl.errors import UsageError
+        from recall_rl.cli.engine import check, engine, submit
         from recall_rl.runs.stop import StoppedError
 
-        if self.slots is not None and self.slots < 1:
-            raise UsageError("--slots must be positive.")
+        check(self)
         plan = find_plan(self.plan, self.seed, self.budget, self.settings)
+        if self.engine == "slurm":
+            return submit(self, plan)
         campaign = Campaign.create(self.out, plan, not self.no_sharing)
-        slots = self.slots or len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else [0])
         try:
-            ended = Local(campaign, slots, lambda line: print(line, flush=True)).go()
+            ended = engine(self, campaign).go()
         except StoppedError as stopped:
             print(f"recall: {stopped}", file=sys.stderr)
             return 128 + stopped.number
