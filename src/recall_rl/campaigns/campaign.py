@@ -3,6 +3,7 @@
 campaign.json       what is to be run, resolved
 done.json           those of its runs whose results are published, and where
 runs/, shared/      run folders: those wanted, and beginnings that they share
+keep                there if finished runs are to keep their rows and checkpoints
 failures.jsonl      one line a failed attempt, with its reason
 logs/               what each run's process printed
 compiled/           programs that JAX compiled, for all runs
@@ -28,7 +29,7 @@ from recall_rl.runs.glance import glance
 
 __all__ = ["ATTEMPTS", "Campaign", "Standing", "State"]
 
-CAMPAIGN, FAILURES = "campaign.json", "failures.jsonl"
+CAMPAIGN, FAILURES, KEEP = "campaign.json", "failures.jsonl", "keep"
 
 
 class Campaign:
@@ -83,6 +84,18 @@ class Campaign:
     def folder(self, job: Job) -> Path:
         """The run folder of a job."""
         return self.path / job.place
+
+    @property
+    def keeps(self) -> bool:
+        """Whether finished runs keep their rows and checkpoints."""
+        return (self.path / KEEP).exists()
+
+    def set_keeping(self, keep: bool) -> None:
+        """Let finished runs keep their rows and checkpoints, or not."""
+        if keep:
+            (self.path / KEEP).touch()
+        else:
+            (self.path / KEEP).unlink(missing_ok=True)
 
     def note_failure(self, job: Job, reason: str) -> None:
         """Remember that an attempt failed."""

@@ -24,9 +24,7 @@ from recall_rl.tasks.probes import probe_task
 _PROCESSES = 1_500_000_000
 """Bytes of RAM of a learner with its two workers, where nothing was measured."""
 _LINE = 600
-"""Bytes of a line of the journal; there is one every thousand steps."""
-_KEPT_POLICIES = 0.3
-"""Of the weights: a policy has no critics."""
+"""Bytes of a line of the journal; there is one every thousand steps, and its time."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +44,7 @@ class Need:
 
 
 @dataclass(frozen=True)
-class _Size:
+class RunSize:
     """Bytes of one run."""
 
     rows: int
@@ -59,7 +57,7 @@ class _Size:
 def need(jobs: Sequence[Job], slots: int, measured: Measured | None = None) -> Need:
     """What these runs need, with so many side by side."""
     begun_from = {job.parent for job in jobs}
-    sizes = [_size(job, measured) for job in jobs]
+    sizes = [run_size(job, measured) for job in jobs]
     results = sum(s.results for s in sizes)
     # Beginnings may all be there at once; of runs that nobody begins from, as many as there are slots.
     waiting = sum(s.rows + 2 * s.state for job, s in zip(jobs, sizes, strict=True) if job.place in begun_from)
@@ -77,7 +75,7 @@ def hours(jobs: Sequence[Job], measured: Measured | None) -> float | None:
     """Core-hours: the first method was measured, the others are put beside it by what `benchmarks/cost.py` found."""
     if measured is None or measured.first is None or not jobs:
         return None
-    known = _costs()
+    known = costs()
     first, later = measured.first, measured.later or measured.first
     base = known.get(jobs[0].config.method, 1.0)
     seconds = 0.0
@@ -99,7 +97,7 @@ def _evaluated(job: Job) -> float:
 
 
 @functools.cache
-def _costs() -> Mapping[str, float]:
+def costs() -> Mapping[str, float]:
     """Updates a second of each method in its second task, beside fine-tuning's."""
     try:
         found = json.loads((root() / "cost.json").read_text())["methods"]
@@ -108,7 +106,8 @@ def _costs() -> Mapping[str, float]:
         return {}
 
 
-def _size(job: Job, measured: Measured | None) -> _Size:
+def run_size(job: Job, measured: Measured | None = None) -> RunSize:
+    """What one run needs."""
     config, tasks = job.config, len(job.tasks)
     row = Row(measured.observation_size, measured.action_size) if measured else guess_row(config)
     each = row_bytes(row, config.training.chunk) + 8 * row.action_size  # What an old policy did, besides.
@@ -121,10 +120,10 @@ def _size(job: Job, measured: Measured | None) -> _Size:
     if limit is not None:
         rows, ram = min(rows, limit + 2 * steps * each), min(ram, limit + steps * each)
     weights = agent_bytes(config.agent, row, tasks)
-    policies = round(_KEPT_POLICIES * weights * tasks)
+    policies = 4 * _weights(config.agent.actor, row.observation_size, 2 * row.action_size, tasks) * tasks
     results = weights + policies + 2 * _LINE * tasks * steps // 1000
     base = measured.memory if measured else _PROCESSES
-    return _Size(rows, 4 * weights, results, base + 8 * weights + (ram if config.machine.memory == "ram" else 0))
+    return RunSize(rows, 4 * weights, results, base + 8 * weights + (ram if config.machine.memory == "ram" else 0))
 
 
 def guess_row(config: Config) -> Row:

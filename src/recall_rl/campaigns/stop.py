@@ -18,6 +18,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
+from recall_rl.campaigns.campaign import Campaign
 from recall_rl.errors import UsageError
 
 DRIVERS, STOP = "drivers", "stop"
@@ -88,15 +89,21 @@ def _alive(sign: Path, host: str) -> bool:
     return False
 
 
-def stop(folder: Path, seconds: float) -> list[str]:
+def workers(campaign: Campaign) -> list[str]:
+    """The processes that a request to stop reaches: drivers and, where a job array carries the campaign, its runs."""
+    found = drivers(campaign.path)
+    if (campaign.path / "slurm").is_dir():
+        found += [standing.job.place for standing in campaign.standings() if standing.state == "running"]
+    return found
+
+
+def stop(campaign: Campaign, seconds: float) -> list[str]:
     """Ask all processes that carry a campaign to leave, and wait so long; returns those that are still there."""
-    if not drivers(folder):
-        return []
     try:
-        (folder / STOP).touch()
+        (campaign.path / STOP).touch()
     except OSError as error:
-        raise UsageError(f"{folder} cannot be written: {error.strerror}.") from error
+        raise UsageError(f"{campaign.path} cannot be written: {error.strerror}.") from error
     end = time.monotonic() + seconds
-    while (left := drivers(folder)) and time.monotonic() < end:
-        time.sleep(0.2)
+    while (left := workers(campaign)) and time.monotonic() < end:
+        time.sleep(0.5)
     return left

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import tyro
 
@@ -17,7 +17,7 @@ from recall_rl.cli.train import option
 
 @dataclass(frozen=True)
 class RunCommand:
-    """Carry a campaign to its end on this machine; the same command goes on after anything."""
+    """Carry a campaign to its end, on this machine or a cluster; the same command goes on after anything."""
 
     plan: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="PLAN")]
     """A name of `recall list plans`, or a TOML file."""
@@ -41,28 +41,39 @@ class RunCommand:
     keep: bool = False
     """Keep rows and checkpoints of finished runs, so that they can be extended by hand; else they go once no run of the
     campaign begins from them."""
+    engine: Literal["local", "ray", "slurm"] = "local"
+    """Who does the work: processes of this machine, a Ray cluster, or a Slurm job array."""
+    address: Annotated[str | None, option("HOST:PORT", "default: a cluster of this machine")] = None
+    """With ray: the head of the cluster."""
+    cpus: Annotated[float, option("N", "default: 1")] = 1.0
+    """With ray: CPUs of a run."""
+    gpus: Annotated[float, option("N", "default: 0")] = 0.0
+    """With ray: GPUs of a run, or the share of one, as 0.25."""
+    memory: Annotated[str | None, option("BYTES", "default: not counted")] = None
+    """With ray: main memory of a run, as 4G."""
+    slurm: Annotated[list[str], tyro.conf.arg(metavar="OPTION=VALUE"), tyro.conf.UseAppendAction] = field(
+        default_factory=list[str]
+    )
+    """With slurm: an option of sbatch, as partition=cpu; may be given several times."""
+    show: bool = False
+    """With slurm: print what sbatch would be given, and submit nothing."""
 
     def run(self) -> int:
         """Run it, a line an event."""
-        from recall_rl.campaigns.campaign import Campaign
         from recall_rl.campaigns.clean import clean_done
-        from recall_rl.campaigns.estimate import refuse_without_room
-        from recall_rl.campaigns.local import Local
         from recall_rl.campaigns.plan import find_plan
         from recall_rl.campaigns.stop import heeding
-        from recall_rl.errors import UsageError
+        from recall_rl.cli.engine import begin, check, engine, submit
         from recall_rl.runs.stop import StoppedError
 
-        if self.slots is not None and self.slots < 1:
-            raise UsageError("--slots must be positive.")
+        check(self)
         plan = find_plan(self.plan, self.seed, self.budget, self.settings)
-        campaign = Campaign.create(self.out, plan, not self.no_sharing, self.done)
-        slots = self.slots or own_slots()
-        left = [s.job for s in campaign.standings() if s.state not in ("done", "set aside")]
-        refuse_without_room(self.out, left, slots, self.keep)
+        if self.engine == "slurm":
+            return submit(self, plan)
+        campaign = begin(self, plan, self.slots or own_slots())
         try:
             with heeding(self.out):
-                ended = Local(campaign, slots, lambda line: print(line, flush=True)).go()
+                ended = engine(self, campaign).go()
         except StoppedError as stopped:
             print(f"recall: {stopped}", file=sys.stderr)
             return 128 + stopped.number

@@ -74,16 +74,15 @@ class StopCommand:
     def run(self) -> int:
         """Ask, wait, and say what became of it."""
         from recall_rl.campaigns.campaign import Campaign
-        from recall_rl.campaigns.stop import drivers, stop
+        from recall_rl.campaigns.stop import stop, workers
 
-        Campaign.existing(self.folder)
-        before = drivers(self.folder)
-        if not before:
+        campaign = Campaign.existing(self.folder)
+        if not workers(campaign):
             print(f"No process carries {self.folder}.")
             return 0
-        left = stop(self.folder, self.wait)
+        left = stop(campaign, self.wait)
         if left:
-            print(f"{', '.join(left)} was asked to stop, and is still there; runs may be saving.")
+            print(f"{', '.join(left[:5])}: asked to stop, and still there; runs may be saving.")
             return 1
         print(f"{self.folder} has stopped; the same `recall campaign run` goes on.")
         return 0

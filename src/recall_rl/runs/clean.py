@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -10,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from recall_rl.errors import RunError
-from recall_rl.runs.files import replace_file
+from recall_rl.runs.files import sync_folder, write_new
 from recall_rl.runs.generation import MEMORY, current, generations
 
 CLEANED = "cleaned.json"
@@ -58,11 +59,15 @@ def clean_run(run: Path, freed: Freed, dry: bool = False) -> bool:
     parts = [part for generation in found for part in _parts(generation.path)]
     for part in parts:
         for file in _files(part):
-            freed.note(file)
+            with contextlib.suppress(FileNotFoundError):
+                freed.note(file)
     if dry or not parts:
         return bool(parts)
-    if not (newest.path / CLEANED).exists():
-        replace_file(newest.path / CLEANED, json.dumps({"parts": len(parts)}).encode() + b"\n")
+    try:
+        write_new(newest.path / CLEANED, json.dumps({"parts": len(parts)}).encode() + b"\n")
+        sync_folder(newest.path)
+    except FileExistsError:
+        pass  # Of a removal that was interrupted, or of another process that removes the same.
     for part in parts:
         if part.is_dir():
             shutil.rmtree(part, ignore_errors=True)
@@ -71,12 +76,9 @@ def clean_run(run: Path, freed: Freed, dry: bool = False) -> bool:
     return True
 
 
-def make_anew(run: Path) -> bool:
+def make_anew(run: Path) -> None:
     """Let a cleaned run be learnt again from its beginning; its old results count until it has begun."""
-    if not cleaned(run):
-        return False
     clean_run(run, Freed())  # What may be left of a removal that was interrupted.
-    return True
 
 
 def _parts(generation: Path) -> Iterator[Path]:

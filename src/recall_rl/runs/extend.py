@@ -34,6 +34,7 @@ def begin_extension(
     to_old_head: bool = False,
     trust_code: bool = False,
     settings: tuple[str, ...] = (),
+    take_over: bool = False,
 ) -> tuple[Config, RunDirectory]:
     """Make the folder of the longer run, ready to go on; returns its config too."""
     parent = RunDirectory.existing(run)
@@ -51,7 +52,7 @@ def begin_extension(
         return longer, RunDirectory.create(out, longer)  # Refused unless it is this very extension.
     _agree(config, longer)
     directory = RunDirectory.create(out, longer)
-    generation = claim(out)
+    generation = claim(out, take_over)
     try:
         _fill(checkpoint, parent, config, longer, directory, generation)
     finally:
