@@ -26,6 +26,7 @@ from recall_rl.campaigns import queue as queues
 from recall_rl.campaigns.campaign import Campaign
 from recall_rl.campaigns.estimate import costs, run_size
 from recall_rl.campaigns.jobs import Job, jobs
+from recall_rl.campaigns.look import SIDE_BY_SIDE
 from recall_rl.campaigns.plan import PLANS
 from recall_rl.campaigns.queue import Attempt, Queue
 from recall_rl.campaigns.standing import Standing, stand
@@ -174,8 +175,7 @@ class World:
         self.counter += 1
         heapq.heappush(self.events, (when, self.counter, kind, what))
 
-    def monotonic(self) -> float:
-        """The clock that the queue sees."""
+    def monotonic(self) -> float:  # The clock that the queue sees.
         return self.now
 
     def run(self) -> None:
@@ -199,9 +199,9 @@ class World:
             self.at(self.now + self.random.expovariate(1 / (3600 * self.options.life_hours)), "node lost", node)
 
     def _head(self, what: object = None) -> None:
-        """A new head looks at every run, one after another, and knows what is left."""
+        """A new head looks at every run, some side by side, and knows what is left."""
         operations = len(self.disk.jobs) * COSTS.look_operations
-        self._busy_head(operations)
+        self._busy_head(operations / SIDE_BY_SIDE)
         self.bursts.append((self.now, operations))
         self.queue = VirtualQueue(self.disk, lambda line: None)
 
@@ -337,7 +337,7 @@ class World:
             change[int(begin // 60)] += rate * 60
             change[min(int(end // 60) + 1, len(change) - 1)] -= rate * 60
         for when, count in self.bursts:
-            took = max(1, int(count * self.options.latency // 60)) if count > 1000 else 1
+            took = max(1, int(count * self.options.latency / SIDE_BY_SIDE // 60)) if count > 1000 else 1
             first = min(int(when // 60), len(minutes) - 1)
             minutes[first : first + took] += count / took
         return float((minutes + np.cumsum(change)[:-1]).max() / 60)

@@ -7,6 +7,7 @@ import pytest
 from written import write_run
 
 from recall_rl.campaigns.campaign import Campaign
+from recall_rl.campaigns.look import look
 from recall_rl.campaigns.plan import Member, Plan
 from recall_rl.campaigns.publish import publish
 from recall_rl.campaigns.summary import summary
@@ -122,6 +123,17 @@ def test_a_glance_says_what_the_whole_journal_says(campaign):
     held = claim(path)
     assert glance(path).state == "running"
     held.release()
+
+
+def test_looking_side_by_side_sees_the_same(tmp_path):
+    plan = Plan("own", PLAN.methods, PLAN.sequences, tuple(range(12)), "smoke")
+    campaign = Campaign.create(tmp_path / "campaign", plan)
+    for k, job in enumerate(campaign.jobs[::2]):
+        write_run(campaign, job.place, last="end" if k % 3 else None, steps=100 * (k + 1), lines=10)
+    folders = [campaign.folder(job) for job in campaign.jobs]
+    assert len(folders) > 40
+    assert look(folders, slow=0.0) == look(folders, slow=1e9)
+    assert {seen.state for seen in look(folders)} == {"new", "stopped", "finished"}
 
 
 def test_a_summary_counts_runs_steps_and_the_time_left(campaign):

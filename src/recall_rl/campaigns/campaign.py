@@ -20,12 +20,12 @@ from typing import Any
 
 from recall_rl.campaigns.done import count_as_done, read_done
 from recall_rl.campaigns.jobs import Job, jobs, plan_identity
+from recall_rl.campaigns.look import look
 from recall_rl.campaigns.plan import Plan, parse
 from recall_rl.campaigns.standing import ATTEMPTS, Standing, State, stand
 from recall_rl.errors import RunError, UsageError
 from recall_rl.runs.checkpoint import ends_finished
 from recall_rl.runs.files import parse_json, replace_file
-from recall_rl.runs.glance import glance
 
 __all__ = ["ATTEMPTS", "Campaign", "Standing", "State"]
 
@@ -118,7 +118,8 @@ class Campaign:
 
     def standings(self) -> list[Standing]:
         """Where every run is, found on the disk."""
-        looks = {job.place: glance(self.folder(job)) for job in self.jobs}
+        seen = look([self.folder(job) for job in self.jobs])
+        looks = {job.place: glance for job, glance in zip(self.jobs, seen, strict=True)}
         return stand(
             self.jobs, looks, self.failures(), read_done(self.path), lambda job: ends_finished(self.folder(job))
         )
