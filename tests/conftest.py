@@ -42,3 +42,20 @@ def recall(tmp_path_factory):
     from processes import Recall
 
     return Recall(tmp_path_factory.mktemp("compiled"))
+
+
+@pytest.fixture(scope="session")
+def plan(tmp_path_factory):
+    """The plan of a small campaign."""
+    from small_campaign import write_plan
+
+    return write_plan(tmp_path_factory.mktemp("plan") / "own.toml")
+
+
+@pytest.fixture(scope="session")
+def shared(recall, plan, tmp_path_factory):
+    """The small campaign, carried out by processes of this machine with nothing happening to them."""
+    out = tmp_path_factory.mktemp("campaign") / "shared"
+    said = recall("campaign", "run", plan, "--out", out, "--slots", 2)
+    assert "2 of 2 runs done" in said
+    return out

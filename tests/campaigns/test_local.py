@@ -7,46 +7,13 @@ import time
 from pathlib import Path
 
 import pytest
-from processes import SMALL, kill
+from processes import kill
+from small_campaign import results
 from waiting import until
-
-from recall_rl.runs.directory import RunDirectory
-
-PLAN = """
-methods = ["recall"]
-sequences = ["reach-0,reach-90", "reach-0,reach-180"]
-seeds = [0]
-budget = "smoke"
-[settings]
-"""
-
-
-@pytest.fixture(scope="module")
-def plan(tmp_path_factory):
-    path = tmp_path_factory.mktemp("plan") / "own.toml"
-    path.write_text(PLAN + "".join(f'"{k}" = {v}\n' for k, v in SMALL.items()))
-    return path
-
-
-def results(out):
-    """Journals and weights of all wanted runs."""
-    found = {}
-    for config in sorted(out.glob("runs/**/config.json")):
-        run = RunDirectory(config.parent)
-        found[str(config.parent.relative_to(out))] = (run.journal(), run.weights.read_bytes())
-    return found
 
 
 def states(recall, out):
     return {s["run"]: s for s in map(json.loads, recall("campaign", "status", out, "--json").splitlines())}
-
-
-@pytest.fixture(scope="module")
-def shared(recall, plan, tmp_path_factory):
-    out = tmp_path_factory.mktemp("campaign") / "shared"
-    said = recall("campaign", "run", plan, "--out", out, "--slots", 2)
-    assert "2 of 2 runs done" in said
-    return out
 
 
 def test_sharing_beginnings_changes_no_result(recall, plan, shared, tmp_path):

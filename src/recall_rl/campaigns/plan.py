@@ -41,6 +41,8 @@ class Plan:
     settings: dict[str, Value] = field(default_factory=dict[str, Value])
     """Of all runs."""
     sentence: str = ""
+    slurm: dict[str, Value | list[str]] = field(default_factory=dict[str, "Value | list[str]"])
+    """Options of `--engine slurm`."""
 
 
 def _members(*names: str) -> tuple[Member, ...]:
