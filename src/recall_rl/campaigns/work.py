@@ -29,7 +29,9 @@ def work(campaign: Campaign, place: str) -> None:
     else:
         # The plan asked for what the config names, so it may be imported.
         added = ",".join(job.tasks[job.before :])
-        config, directory = begin_extension(campaign.path / job.parent, added, folder, trust_code=True)
+        config, directory = begin_extension(
+            campaign.path / job.parent, added, folder, trust_code=True, tasks=job.config.tasks
+        )
     if config.identity() != job.config.identity():
         raise RunError(f"{folder} holds another run than the plan asks for.")
     if not finished(directory):
