@@ -15,6 +15,7 @@ from recall_rl.errors import RunError, UsageError
 
 _PAIR, _TRIPLE = "reach-0,reach-180@100", "reach-0,reach-180@100,reach-90"
 _PACKAGE = Path(__file__).parents[1]
+_NOT_FINITE = "Look for divisions by zero and logarithms of what may be zero; JAX_DEBUG_NANS=True names the place."
 
 
 def check_method(name: str) -> list[Finding]:
@@ -35,7 +36,7 @@ def check_method(name: str) -> list[Finding]:
             if finding.level == "wrong":
                 break
     except (UsageError, RunError) as error:
-        findings.append(wrong(str(error), ""))
+        findings.append(wrong(str(error), _NOT_FINITE))
     except Exception as error:
         findings.append(_raised("It could not learn two tiny tasks", error))
     return findings
@@ -122,7 +123,7 @@ def _finite(run: _Ran) -> Finding:
     if bad:
         return wrong(
             f"After two tiny tasks there are NaN or infinite numbers in its {' and '.join(bad)}.",
-            "Look for divisions by zero and logarithms of what may be zero; JAX_DEBUG_NANS=True names the place.",
+            _NOT_FINITE,
         )
     return good("It learns two tiny tasks, and all its numbers stay finite.")
 
