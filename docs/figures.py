@@ -121,7 +121,9 @@ def cheetah() -> None:
     figure, axes = plt.subplots(1, 2, figsize=(8, 3), layout="constrained", sharey=True)
     for axis, method in zip(axes, methods, strict=True):
         for seed, path in enumerate(sorted((ROOT / "results/cheetah").glob(f"{method}-*.jsonl"))):
-            for position, (name, scale, colour) in enumerate(zip(names, scales, (BLUE, ORANGE, "#009e73"), strict=True)):
+            for position, (name, scale, colour) in enumerate(
+                zip(names, scales, (BLUE, ORANGE, "#009e73"), strict=True)
+            ):
                 points = [
                     (e["step"], s["total"] / scale)
                     for e in evaluations(path)
