@@ -202,6 +202,17 @@ class Endless(Sound):
         super().__init__(break_at=-1)
 
 
+class Drawn(Sound):
+    """Draws a grey square, if it was made to draw."""
+
+    def __init__(self, render_mode=None):
+        super().__init__()
+        self.render_mode = render_mode
+
+    def render(self):
+        return np.full((8, 8, 3), 128, np.uint8)
+
+
 class NoEnvironment:
     """Not an environment at all."""
 

@@ -147,6 +147,12 @@ def test_code_in_arguments_counts_as_named():
     assert named(env="recall_rl.tasks.metaworld:MetaWorld", kwargs={"name": "push"}) == []
     assert named(env="recall_rl.cli.main:main") == ["recall_rl.cli.main:main"]
     assert named(env="A-v0", kwargs={"deep": [{"er": "os:system"}]}) == ["os:system"]
+    deep = []
+    for _ in range(5_000):
+        deep = [deep]
+    assert named(env="A-v0", kwargs={"deep": deep}) == []
+    with pytest.raises(UsageError, match="nested deeper than 16 levels"):
+        resolve(file={"sequence": "x", "tasks": {"x": {"env": "A-v0", "kwargs": {"deep": deep}}}})
     assert named_code({"tasks": {"x": 3}}) == named_code({"tasks": 3}) == []
 
 

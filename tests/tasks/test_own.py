@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from recall_rl.errors import UsageError
+from recall_rl.tasks.gymnasium import with_pictures
 from recall_rl.tasks.own import OwnTask, own_task, parse_tasks
 from recall_rl.tasks.protocol import protocol
 from recall_rl.tasks.sequences import sequence, used
@@ -55,6 +56,16 @@ def test_sizes_are_filled_up():
     np.testing.assert_allclose(env.inner.env.last_action, [4, 0])
     with pytest.raises(UsageError, match="has 3 numbers of observation; observation_size = 2 is too small"):
         own_task(OwnTask("broken_envs:Sound", observation_size=2)).make()
+
+
+@pytest.mark.parametrize("env", ["broken_envs:Drawn", "broken_envs:Drawn-v0"])
+def test_a_task_is_made_to_draw_where_pictures_are_asked_for(env):
+    plain = own_task(OwnTask(env))
+    with pytest.raises(UsageError, match="cannot be rendered"):
+        plain.make().render()
+    drawing = with_pictures(plain).make()
+    drawing.reset(0)
+    assert drawing.render().shape == (8, 8, 3)
 
 
 @pytest.mark.parametrize(

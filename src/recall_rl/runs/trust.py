@@ -38,13 +38,16 @@ def _of_tasks(tasks: Any) -> list[str]:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        yield from _texts(list(cast("Mapping[Any, Any]", value).values()))
-    elif isinstance(value, list):
-        for inner in cast("list[Any]", value):
-            yield from _texts(inner)
+    # A stack, not recursion: a stranger's file may be nested as deep as it likes.
+    left: list[Any] = [value]
+    while left:
+        found = left.pop()
+        if isinstance(found, str):
+            yield found
+        elif isinstance(found, Mapping):
+            left += cast("Mapping[Any, Any]", found).values()
+        elif isinstance(found, list):
+            left += cast("list[Any]", found)
 
 
 def refuse_named_code(config: Mapping[str, Any], where: str) -> None:

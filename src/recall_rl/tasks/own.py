@@ -121,17 +121,28 @@ def parse_tasks(table: Any, where: str) -> dict[str, OwnTask]:
         odd = next((key for key in content if key not in known), None)
         if odd is not None:
             raise unknown(f"field of the task {name!r}", odd, known, f"There are: {', '.join(known)}.")
+        if _deep(content):
+            raise UsageError(f"The task {name!r} of {where} is nested deeper than {_DEEPEST} levels.")
         try:
             found[name] = msgspec.convert({"name": name, **content}, OwnTask, strict=False)
         except msgspec.ValidationError as error:
-            # A refusal of the record itself comes wrapped, with its sentence.
-            if isinstance(error.__cause__, UsageError):
-                raise error.__cause__ from None
             told = str(error).replace("$.", "")
             raise UsageError(f"The task {name!r} of {where} has a wrong field: {told}.") from error
         if found[name].name != name:
             raise UsageError(f"The task {name!r} of {where} calls itself {found[name].name!r}.")
     return found
+
+
+_DEEPEST = 16
+
+
+def _deep(content: Any) -> bool:
+    """Whether tables and lists stand in each other beyond all use."""
+    level: list[Any] = [content]
+    for _ in range(_DEEPEST):
+        inner = [x for x in level if isinstance(x, Mapping | list)]
+        level = [y for x in inner for y in (x.values() if isinstance(x, Mapping) else x)]
+    return any(isinstance(x, Mapping | list) for x in level)
 
 
 def by_name(tasks: Iterable[OwnTask]) -> dict[str, OwnTask]:
