@@ -4,6 +4,7 @@ import os
 import signal
 import time
 import warnings
+from typing import ClassVar
 
 import gymnasium as gym
 import numpy as np
@@ -204,6 +205,8 @@ class Endless(Sound):
 
 class Drawn(Sound):
     """Draws a grey square, if it was made to draw."""
+
+    metadata: ClassVar = {"render_modes": ["rgb_array"], "render_fps": 30}
 
     def __init__(self, render_mode=None):
         super().__init__()

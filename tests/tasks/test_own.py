@@ -112,8 +112,8 @@ def test_names():
             used({taken: OwnTask("A-v0", taken)}, ("reach-0",))
     with pytest.raises(UsageError, match="run it with --protocol own"):
         sequence("a", protocol("cw"), own)
-    with pytest.raises(UsageError, match="Did you mean 'a'"):
-        sequence("A", protocol("own"), own)
+    with pytest.raises(UsageError, match="Did you mean 'stroll'"):
+        sequence("strol", protocol("own"), {"stroll": OwnTask("A-v0", "stroll")})
 
 
 def test_meta_worlds_other_tasks_are_a_line_each():

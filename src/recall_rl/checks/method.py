@@ -100,7 +100,7 @@ def _content(tree: Any) -> list[bytes]:
     import jax
 
     def array(x: Any) -> Any:
-        return jax.random.key_data(x) if jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key) else x
+        return jax.random.key_data(x) if jax.numpy.issubdtype(x.dtype, jax.dtypes.prng_key) else x
 
     return [np.asarray(array(x)).tobytes() for x in jax.tree.leaves(tree)]
 
