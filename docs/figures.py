@@ -114,9 +114,40 @@ def single() -> None:
     figure.savefig(ROOT / "docs/_static/single.png", dpi=130)
 
 
+def cheetah() -> None:
+    """The tasks of examples/cheetah.toml with two methods: returns in the environment's own unit."""
+    methods, scales = ("naive-replay", "recall"), (1.0, 100.0, 10_000.0)
+    names = ("forward", "backward (rewards x 100)", "walk (rewards x 10,000)")
+    figure, axes = plt.subplots(1, 2, figsize=(8, 3), layout="constrained", sharey=True)
+    for axis, method in zip(axes, methods, strict=True):
+        for seed, path in enumerate(sorted((ROOT / "results/cheetah").glob(f"{method}-*.jsonl"))):
+            for position, (name, scale, colour) in enumerate(
+                zip(names, scales, (BLUE, ORANGE, "#009e73"), strict=True)
+            ):
+                points = [
+                    (e["step"], s["total"] / scale)
+                    for e in evaluations(path)
+                    for s in e["scores"]
+                    if s["position"] == position
+                ]
+                label = name if seed == 0 and axis is axes[0] else None
+                axis.plot(*zip(*points, strict=True), color=colour, alpha=1 if seed == 0 else 0.45, label=label)
+        for step in (20_000, 40_000):
+            axis.axvline(step, color=GREY, linestyle="--", linewidth=0.8)
+        axis.set(xlim=(0, 60_000), xlabel="environment steps")
+        axis.xaxis.set_major_formatter(lambda x, _: f"{x / 1000:,.0f}k")
+        axis.set_title(method, fontsize=10, loc="left")
+        axis.spines[["top", "right"]].set_visible(False)
+    axes[0].set_ylabel("return of 200 steps, unscaled")
+    figure.legend(loc="outside upper right", ncols=3, frameon=False, fontsize=9)
+    figure.savefig(ROOT / "docs/_static/cheetah.png", dpi=130)
+
+
 if __name__ == "__main__":
     forgetting()
     first_layer()
     pair()
+    if (ROOT / "results/cheetah").exists():
+        cheetah()
     if (ROOT / "results/methods/single").exists():
         single()

@@ -4,6 +4,7 @@ import os
 import signal
 import time
 import warnings
+from typing import ClassVar
 
 import gymnasium as gym
 import numpy as np
@@ -129,8 +130,99 @@ class Slow(Sound):
         return super().step(action)
 
 
+class Sluggish(Sound):
+    """Below any useful speed."""
+
+    def step(self, action):
+        time.sleep(0.05)
+        return super().step(action)
+
+
+class WrongType(Sound):
+    def observe(self):
+        return np.array(["0.5", "1", "0"])
+
+
+class Promises(Sound):
+    """Promises float32 and gives float64, which is no harm."""
+
+    observation_space = Box(-1, 1, (3,), np.float32)
+
+
+class ByProcess(Sound):
+    """Repeats itself within a process, and not in another."""
+
+    def observe(self):
+        return np.array([self.start, self.t, os.getpid() % 10_000])
+
+
+class Remembers(Sound):
+    """Something is kept from one episode to the next."""
+
+    played = 0
+
+    def reset(self, seed=None, options=None):
+        self.played += 1
+        return super().reset(seed=seed)
+
+    def broken(self):
+        return self.observe(), float(self.played), True, False, {}
+
+
+class AtOnce(Sound):
+    def step(self, action):
+        return self.observe(), 1.0, True, False, {}
+
+
+class OddFlag(Sound):
+    """Python takes this text for true."""
+
+    def step(self, action):
+        *rest, _ = super().step(action)
+        return *rest, {"success": "False"}
+
+
+class AlwaysDone(Sound):
+    def step(self, action):
+        *rest, _ = super().step(action)
+        return *rest, {"success": True}
+
+
+class Ends(Sound):
+    """Well-behaved, with a success that chance reaches now and then, and rewards."""
+
+    def step(self, action):
+        observation, reward, terminated, truncated, _ = super().step(action)
+        return observation, reward, terminated, truncated, {"success": bool(terminated and self.start > 0.7)}
+
+
+class Endless(Sound):
+    """Has no time limit, and nothing ends it."""
+
+    def __init__(self):
+        super().__init__(break_at=-1)
+
+
+class Drawn(Sound):
+    """Draws a grey square, if it was made to draw."""
+
+    metadata: ClassVar = {"render_modes": ["rgb_array"], "render_fps": 30}
+
+    def __init__(self, render_mode=None):
+        super().__init__()
+        self.render_mode = render_mode
+
+    def render(self):
+        return np.full((8, 8, 3), 128, np.uint8)
+
+
+class NoEnvironment:
+    """Not an environment at all."""
+
+
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     for kind in list(globals().values()):
         if isinstance(kind, type) and issubclass(kind, gym.Env) and kind is not gym.Env:
-            gym.register(f"{kind.__name__}-v0", entry_point=kind, max_episode_steps=40, disable_env_checker=True)
+            limit = None if kind is Endless else 40
+            gym.register(f"{kind.__name__}-v0", entry_point=kind, max_episode_steps=limit, disable_env_checker=True)

@@ -11,10 +11,12 @@ if TYPE_CHECKING:
     from recall_rl.runs.extend import extend as extend
     from recall_rl.runs.train import resume as resume
     from recall_rl.runs.train import train as train
+    from recall_rl.tasks.own import OwnTask as OwnTask
 
 __version__ = "0.1.0"
 
 _PUBLIC = {
+    "OwnTask": "recall_rl.tasks.own",
     "RunDirectory": "recall_rl.runs.directory",
     "evaluate": "recall_rl.runs.evaluate",
     "extend": "recall_rl.runs.extend",

@@ -22,10 +22,9 @@ def curves(tasks, kept=1.0, each=4, seed=0):
 def write(folder, name, method="recall", sequence="reach-0,reach-90", seed=0, success=None, ended=True, **more):
     """A run as NAME.json and NAME.jsonl; `more` are settings of its config, or `identity`."""
     identity = more.pop("identity", f"{name}-{seed}")
-    tasks = more.pop("tasks", None)
-    config = resolve(
-        method=method, sequence=sequence, seed=seed, budget_name="smoke", settings=[f"{k}={v}" for k, v in more.items()]
-    )
+    tasks, own = more.pop("tasks", None), more.pop("own", None)
+    settings = [f"{k}={v}" for k, v in more.items()]
+    config = resolve(method=method, sequence=sequence, seed=seed, budget_name="smoke", settings=settings, tasks=own)
     content = json.loads(config.to_json())
     if tasks:
         content["sequence"] = ",".join(tasks)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Any, cast
 
 import msgspec
 import numpy as np
@@ -42,7 +44,7 @@ class Result:
     method: str
     """The method with what was changed about it."""
     sequence: str
-    """The paper's name of the sequence, if it has one, else its tasks."""
+    """The paper's name of the sequence, if it has one, else its tasks; with a digest of those of one's own."""
     tasks: tuple[str, ...]
     seed: int
     setting: Setting
@@ -61,6 +63,8 @@ class Result:
     training: Training
     seconds: float | None
     """Time it took, if that is known."""
+    definitions: tuple[str, ...] = ()
+    """Each task by its name and, where it is one's own, a digest of what it is."""
 
 
 @dataclass(frozen=True)
@@ -176,7 +180,7 @@ def _result(name: str, config_file: Path, journal: Path | RunDirectory) -> Resul
     return Result(
         name=name,
         method=method,
-        sequence=sequence_name(tasks),
+        sequence=sequence_name(tasks) + _own_mark(config),
         tasks=tasks,
         seed=seed,
         setting=where,
@@ -189,7 +193,18 @@ def _result(name: str, config_file: Path, journal: Path | RunDirectory) -> Resul
         total=total,
         training=_training(lines),
         seconds=_seconds(journal) if isinstance(journal, RunDirectory) else None,
+        definitions=tuple(task + _own_mark(config, task) for task in tasks),
     )
+
+
+def _own_mark(config: Mapping[str, Any], task: str | None = None) -> str:
+    """What tells own tasks of one name apart: a digest of how they are defined, of one of them or all."""
+    own = config.get("tasks")
+    if not isinstance(own, Mapping) or not own or (task is not None and task not in own):
+        return ""
+    found = cast("Mapping[str, Any]", own)
+    text = json.dumps(found if task is None else found[task], sort_keys=True)
+    return f" [{hashlib.sha256(text.encode()).hexdigest()[:6]}]"
 
 
 def _evaluations(lines: list[_Line], tasks: int) -> tuple[Steps, Rates, Rates]:

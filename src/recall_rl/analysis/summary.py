@@ -62,13 +62,15 @@ def references(results: Iterable[Result], method: str = REFERENCE) -> References
             alone = np.isnan(result.success[: first.stop, 1:]).all()
             ended = result.finished or first.stop < len(result.success)
             if alone and ended:
-                found[result.setting, result.tasks[0]].append(float(metrics.areas(result.success)[0]))
+                found[result.setting, result.definitions[0]].append(float(metrics.areas(result.success)[0]))
     return found
 
 
 def measure(result: Result, known: References, window: int = 1) -> dict[str, float]:
     """The measures of one finished run; forward transfer only where every task has a reference."""
-    areas: Rates = np.array([np.mean(known.get((result.setting, task), [np.nan])) for task in result.tasks], np.float64)
+    areas: Rates = np.array(
+        [np.mean(known.get((result.setting, task), [np.nan])) for task in result.definitions], np.float64
+    )
     transfer = metrics.forward_transfer(result.success, areas)
     found = {
         "average_performance": metrics.final_performance(result.success, window),

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from recall_rl.campaigns.plan import Member, Plan
 from recall_rl.errors import UsageError
 from recall_rl.runs.config import Config, resolve
-from recall_rl.tasks.sequences import natural_protocol, sequence_name, task_names
+from recall_rl.tasks.sequences import natural_protocol, sequence_name, task_names, used
 from recall_rl.tasks.sequences import sequence as find_sequence
 
 Tasks = tuple[str, ...]
@@ -93,6 +93,7 @@ def _config(plan: Plan, member: Member, sequence: str) -> Config:
         protocol_name=plan.protocol,
         budget_name=plan.budget,
         settings=settings,
+        tasks=plan.tasks,
     )
 
 
@@ -118,17 +119,19 @@ def _shares(config: Config) -> bool:
     chosen = method(config.method, config.options)
     if chosen.looks_ahead:
         return False
-    tasks = find_sequence(config.sequence, config.protocol)
+    tasks = find_sequence(config.sequence, config.protocol, config.tasks)
     return chosen.curriculum(tasks).stages == tasks.stages
 
 
 def _grow(label: str, wanted: Mapping[Tasks, Config], shares: bool) -> list[Job]:
     """The runs of one method and seed: those wanted, and the beginnings that two or more of them have in common."""
-    seed = next(iter(wanted.values())).seed
+    first = next(iter(wanted.values()))
+    seed, own = first.seed, {name: task for config in wanted.values() for name, task in config.tasks.items()}
 
     def job(tasks: Tasks, parent: Job | None) -> Job:
         name = f"{label}/{_file(sequence_name(tasks))}/seed{seed}"
-        config = wanted.get(tasks) or dataclasses.replace(next(iter(wanted.values())), sequence=",".join(tasks))
+        begun = dataclasses.replace(first, sequence=",".join(tasks), tasks=used(own, tasks))
+        config = wanted.get(tasks) or begun
         return Job(
             name, config, tasks, tasks in wanted, parent.place if parent else None, len(parent.tasks) if parent else 0
         )

@@ -14,6 +14,7 @@ import msgspec
 from recall_rl.analysis import paper
 from recall_rl.errors import UsageError, unknown
 from recall_rl.tasks.metaworld import CW10
+from recall_rl.tasks.own import OwnTask, parse_tasks
 
 Value = bool | int | float | str | None
 
@@ -43,6 +44,8 @@ class Plan:
     sentence: str = ""
     slurm: dict[str, Value | list[str]] = field(default_factory=dict[str, "Value | list[str]"])
     """Options of `--engine slurm`."""
+    tasks: dict[str, OwnTask] = field(default_factory=dict[str, OwnTask])
+    """Tasks of one's own that the sequences may name."""
 
 
 def _members(*names: str) -> tuple[Member, ...]:
@@ -144,8 +147,9 @@ def parse(name: str, content: Mapping[str, Any]) -> Plan:
     if not isinstance(methods, list) or not methods:
         raise UsageError(f'The plan {name} needs methods, as in methods = ["recall", "fine-tuning"].')
     listed = [{"method": m} if isinstance(m, str) else m for m in methods]  # pyright: ignore[reportUnknownVariableType]
+    tasks = parse_tasks(content.get("tasks", {}), f"the plan {name}")
     try:
-        plan = msgspec.convert({"name": name, **content, "methods": listed}, Plan)
+        plan = msgspec.convert({"name": name, **content, "methods": listed, "tasks": {}}, Plan)
     except msgspec.ValidationError as error:
         raise UsageError(f"The plan {name} has a wrong field: {str(error).replace('$.', '')}.") from error
     odd = set(content) - {f.name for f in dataclasses.fields(Plan)}
@@ -156,4 +160,4 @@ def parse(name: str, content: Mapping[str, Any]) -> Plan:
     for what, values in (("sequences", plan.sequences), ("seeds", plan.seeds)):
         if not values or len(set(values)) < len(values):
             raise UsageError(f"The {what} of the plan {name} must be at least one, each once.")
-    return plan
+    return dataclasses.replace(plan, tasks=tasks)

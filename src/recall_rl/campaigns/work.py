@@ -32,7 +32,12 @@ def work(campaign: Campaign, place: str, take_over: bool = False) -> None:
         # The plan asked for what the config names, so it may be imported.
         added = ",".join(job.tasks[job.before :])
         config, directory = begin_extension(
-            campaign.path / job.parent, added, folder, trust_code=True, take_over=take_over
+            campaign.path / job.parent,
+            added,
+            folder,
+            trust_code=True,
+            take_over=take_over,
+            tasks=job.config.tasks,
         )
     if config.identity() != job.config.identity():
         raise RunError(f"{folder} holds another run than the plan asks for.")

@@ -21,10 +21,12 @@ class Extend:
 
     run_folder: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
     """The finished run."""
-    sequence: Annotated[str, option("TASK[,TASK…]", "required")]
-    """The tasks to add, or a name of `recall list sequences`."""
     out: Annotated[Path, option("NEW", "required")]
     """The new run folder, on the same disk."""
+    sequence: Annotated[str | None, option("TASK[,TASK…]", "required, unless --tasks says it")] = None
+    """The tasks to add, or a name of `recall list sequences`."""
+    tasks: Annotated[Path | None, option("FILE", "optional")] = None
+    """A TOML file of tasks of your own, which --sequence may name; without it, those that the run has not met."""
     to_old_head: bool = False
     """Let a task that returns begin with a copy of the head it had when last met, instead of a new one."""
     settings: Annotated[list[str], tyro.conf.arg(name="set", metavar="FIELD=VALUE"), tyro.conf.UseAppendAction] = field(
@@ -38,8 +40,15 @@ class Extend:
         """Extend, then train like `recall resume`."""
         from recall_rl.cli.follow import follow
         from recall_rl.runs.extend import begin_extension
+        from recall_rl.runs.tasks import read_tasks
 
         config, directory = begin_extension(
-            self.run_folder, self.sequence, self.out, self.to_old_head, self.trust_code, tuple(self.settings)
+            self.run_folder,
+            self.sequence,
+            self.out,
+            self.to_old_head,
+            self.trust_code,
+            tuple(self.settings),
+            tasks=read_tasks(self.tasks) if self.tasks else None,
         )
         return follow(config, directory)

@@ -56,6 +56,7 @@ def _tasks() -> list[dict[str, str]]:
             "rewards times SCALE (1 to 1e5); needs no simulator.",
         },
         {"name": "gym:ID", "sentence": "Any Gymnasium environment with box observations and actions."},
+        {"name": "NAME of --tasks FILE", "sentence": "A task of your own: docs/own-tasks.md."},
     ]
 
 

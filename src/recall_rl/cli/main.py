@@ -11,6 +11,7 @@ import tyro
 
 from recall_rl import __version__
 from recall_rl.cli.campaign import Campaign
+from recall_rl.cli.check import Check
 from recall_rl.cli.evaluate import Evaluate
 from recall_rl.cli.extend import Extend
 from recall_rl.cli.list import List
@@ -30,6 +31,7 @@ _DESCRIPTION = """Continual reinforcement learning: learn tasks one after anothe
   recall video RUN                                 see its policy at work
   recall report runs                               curves, measures and tables of runs as a page
   recall campaign run cw3 --out cw3                many runs: an experiment of the paper
+  recall check ENV                                 is an environment of your own fit for training?
   recall runs                                      the runs of this folder and how far they are
   recall list                                      methods, tasks, sequences, protocols and budgets
   recall train --help                              all options of training"""
@@ -42,6 +44,7 @@ Command = (
     | Annotated[Video, tyro.conf.subcommand("video")]
     | Annotated[Report, tyro.conf.subcommand("report")]
     | Annotated[Campaign, tyro.conf.subcommand("campaign")]
+    | Annotated[Check, tyro.conf.subcommand("check")]
     | Annotated[Runs, tyro.conf.subcommand("runs")]
     | Annotated[List, tyro.conf.subcommand("list")]
 )

@@ -22,9 +22,11 @@ class Train:
     and weights.safetensors. If it holds this very run already, the run goes on from its last checkpoint.
     """
 
-    sequence: Annotated[str | None, option("NAME", "required")] = None
+    sequence: Annotated[str | None, option("NAME", "required, unless --tasks says it")] = None
     """What to learn: a name of `recall list sequences`, or task names with commas between them; Gymnasium
     environments are gym:ID, as in gym:Hopper-v5."""
+    tasks: Annotated[Path | None, option("FILE", "optional")] = None
+    """A TOML file of tasks of your own, which --sequence may name; without it, all of them in the file's order."""
     method: Annotated[str | None, option("NAME", "default: fine-tuning")] = None
     """How to learn it: a name of `recall list methods`, or package.module:function of your own."""
     protocol: Annotated[str | None, option("NAME", "default: cw for Meta-World tasks, own for others")] = None
@@ -43,7 +45,7 @@ class Train:
     """Set one field of the config, as in --set training.steps=50000, or an option of the method, as in
     --set options.lam=10."""
     trust_code: bool = False
-    """Import the code that a --config file names; what the command line names is imported anyway."""
+    """Import the code that a --config file names; what the command line or a --tasks file names is imported anyway."""
     take_over: bool = False
     """Go on even if another process seems to hold the run; what that one writes from now on does not count."""
     debug: bool = False
@@ -54,6 +56,7 @@ class Train:
         from recall_rl.cli.follow import follow
         from recall_rl.runs.config import read_file, resolve
         from recall_rl.runs.directory import RunDirectory
+        from recall_rl.runs.tasks import read_tasks
         from recall_rl.runs.train import default_path
         from recall_rl.runs.trust import refuse_named_code
 
@@ -69,5 +72,6 @@ class Train:
             seed=self.seed,
             file=file,
             settings=self.settings,
+            tasks=read_tasks(self.tasks) if self.tasks else None,
         )
         return follow(config, RunDirectory.create(self.out or default_path(config), config), self.debug, self.take_over)

@@ -88,7 +88,18 @@ class Play(NamedTuple):
     stop_at_success: bool
 
 
-Request = Describe | Collect | Play
+class Look(NamedTuple):
+    """Ask: play a task as training does, and say what was seen (`recall check`)."""
+
+    task: Task
+    steps: int
+    """At most; none: only the first episode, to compare it with how another process played it."""
+    seconds: float
+    compared: int
+    """Most steps of that episode."""
+
+
+Request = Describe | Collect | Play | Look
 
 
 class Collected(NamedTuple):
@@ -130,6 +141,10 @@ class Host:
             return self._describe(request.task)
         if isinstance(request, Collect):
             return [self._collect(stretch) for stretch in request.stretches]
+        if isinstance(request, Look):
+            from recall_rl.checks.look import look
+
+            return look(self._make(request.task), request, self._beat)
         return [self._play(request, job) for job in request.jobs]
 
     def _make(self, task: Task) -> Player:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
-import sys
 from collections.abc import Mapping
 from importlib.metadata import entry_points
-from pathlib import Path
 from typing import Any, get_type_hints
 
 import msgspec
 
 from recall_rl.errors import UsageError, unknown
+from recall_rl.loading import load
 from recall_rl.methods.catalogue import CATALOGUE, Entry
 from recall_rl.methods.method import Method
 
@@ -32,23 +30,8 @@ def announced() -> dict[str, Entry]:
 
 
 def _load(path: str) -> Any:
-    """The function that `package.module:function` names; the present folder is searched last."""
-    module, _, name = path.partition(":")
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.append(here)
-    try:
-        loaded = importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
-            raise UsageError(f"The module {module!r} needs {error.name!r}, which is not installed.") from error
-        raise UsageError(
-            f"There is no module {error.name!r} for the method {path!r}, neither installed nor in the present folder."
-        ) from error
-    found = getattr(loaded, name, None)
-    if not callable(found):
-        raise UsageError(f"{module!r} has no function {name!r} that makes a method.")
-    return found
+    """The function that `package.module:function` names."""
+    return load(path, "method", "that makes a method")
 
 
 def _builder(name: str) -> Any:

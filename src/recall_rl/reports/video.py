@@ -31,7 +31,7 @@ from recall_rl.runs.evaluate import positions
 from recall_rl.runs.policy import About, Policy, kept, read_policy
 from recall_rl.runs.published import PREFIX as PUBLISHED
 from recall_rl.tasks.environment import Environment, Picture
-from recall_rl.tasks.gymnasium import PREFIX, with_pictures
+from recall_rl.tasks.gymnasium import OWN_FACTORY, PREFIX, with_pictures
 from recall_rl.tasks.metaworld import CW10
 from recall_rl.tasks.sequences import task, task_names
 from recall_rl.tasks.task import Task
@@ -126,7 +126,7 @@ def video(
     last = read_policy(path, after, trust_code)
     rows = [read_policy(path, stage, trust_code) for stage in sorted(kept(path))] if stages else [last]
     columns = positions(last, tasks)
-    posed = {p: with_pictures(task(last.about.tasks[p], last.about.protocol)) for p in columns}
+    posed = {p: with_pictures(task(last.about.tasks[p], last.about.protocol, last.about.own)) for p in columns}
     _prepare(posed.values())
     total = len(task_names(str(read_file(path / CONFIG).get("sequence")))) if path.is_dir() else None
     captioned = [(_stage(policy, total), policy) for policy in rows]
@@ -173,10 +173,10 @@ def _target(path: Path, out: str | Path | None) -> Path:
 
 def _prepare(tasks: Iterable[Task]) -> None:
     """Choose what MuJoCo draws with, where a task may need it."""
-    names = [posed.name for posed in tasks]
-    if any(name in CW10 for name in names):
+    posed = list(tasks)
+    if any(task.name in CW10 for task in posed):
         choose_backend()
-    elif any(name.startswith(PREFIX) for name in names):
+    elif any(task.name.startswith(PREFIX) or task.factory == OWN_FACTORY for task in posed):
         try:
             choose_backend()
         except UsageError:

@@ -15,8 +15,9 @@ import msgspec
 
 from recall_rl.agent.config import AgentConfig
 from recall_rl.errors import UsageError, unknown
+from recall_rl.tasks.own import OwnTask, joined, parse_tasks
 from recall_rl.tasks.protocol import Protocol, honest_name, protocol
-from recall_rl.tasks.sequences import natural_protocol
+from recall_rl.tasks.sequences import natural_protocol, task_names, used
 from recall_rl.tasks.sequences import sequence as find_sequence
 from recall_rl.training.config import Budget, TrainingConfig, budget
 from recall_rl.training.team import MachineConfig
@@ -45,10 +46,12 @@ class Config:
     machine: MachineConfig = field(default_factory=MachineConfig)
     results_version: int = RESULTS_VERSION
     """Version of the numbers this software makes."""
+    tasks: dict[str, OwnTask] = field(default_factory=dict[str, OwnTask])
+    """Tasks of one's own that the sequence names, so that a run stands by itself."""
 
     def identity(self) -> str:
         """A hash of all that determines the result; how the work is spread does not."""
-        content = {k: v for k, v in msgspec.to_builtins(self).items() if k != "machine"}
+        content = {k: v for k, v in self._plain().items() if k != "machine"}
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
     def label(self) -> str:
@@ -61,7 +64,12 @@ class Config:
 
     def to_json(self) -> str:
         """The file form."""
-        return json.dumps(dataclasses.asdict(self), indent=2) + "\n"
+        return json.dumps(self._plain(), indent=2) + "\n"
+
+    def _plain(self) -> dict[str, Any]:
+        """The content; a run without tasks of its own says nothing of them."""
+        content = msgspec.to_builtins(self)
+        return content if self.tasks else {k: v for k, v in content.items() if k != "tasks"}
 
 
 _LARGEST_FILE = 1 << 20
@@ -119,13 +127,19 @@ def resolve(
     seed: int | None = None,
     file: Mapping[str, Any] | None = None,
     settings: Sequence[str] = (),
+    tasks: Mapping[str, OwnTask] | None = None,
 ) -> Config:
-    """The config of a run; what comes later in this list wins: budget, method, file, named options, settings."""
+    """The config of a run; what comes later in this list wins: budget, method, file, named options, settings.
+
+    Own tasks may stand in the file and be given; without a sequence, those given are met in their order.
+    """
     given = dict(file or {})
     method = method or str(given.get("method", "fine-tuning"))
-    sequence = sequence or given.get("sequence")
+    own = joined(parse_tasks(given.get("tasks", {}), "the config"), tasks or {})
+    sequence = sequence or (",".join(tasks) if tasks else given.get("sequence"))
     if not isinstance(sequence, str):
         raise UsageError("Say what to learn: --sequence NAME or --sequence task,task,… (`recall list sequences`).")
+    own = used(own, task_names(sequence))
     chosen = (budget_name or str(given.get("budget", "laptop"))).removesuffix("+changed")
     size = budget(chosen)
     tree = _defaults(method, sequence, size, chosen, protocol_name, given)
@@ -138,12 +152,13 @@ def resolve(
         wanted[path.strip()] = None if value.strip().lower() == "none" else value.strip()
     promised, most_tasks = _apply_method(tree, method, size, wanted)
     tree["seed"] = seed if seed is not None else given.get("seed", 0)
+    tree["tasks"] = {name: dataclasses.asdict(task) for name, task in own.items()}
     for path, value in wanted.items():
         _put(tree, path, value)
     return _finish(tree, chosen, promised, most_tasks)
 
 
-_TOP = ("method", "sequence", "budget", "seed", "results_version")
+_TOP = ("method", "sequence", "budget", "seed", "results_version", "tasks")
 
 
 def _defaults(
@@ -193,7 +208,7 @@ def _finish(
     changed = (config.agent, config.training) != promised
     config = dataclasses.replace(config, budget=chosen + "+changed" * changed, protocol=honest_name(config.protocol))
     _check(config)
-    tasks = len(find_sequence(config.sequence, config.protocol))  # Refuses names that do not exist.
+    tasks = len(find_sequence(config.sequence, config.protocol, config.tasks))  # Refuses names that do not exist.
     if most_tasks is not None and tasks > most_tasks:
         raise UsageError(f"{config.label()} has room for {most_tasks} tasks, and the sequence has {tasks}.")
     return config

@@ -72,7 +72,7 @@ def evaluate(
     policy = read_policy(Path(path), after, trust_code)
     about, chosen = policy.about, positions(policy, tasks)
     protocol = dataclasses.replace(about.protocol, episodes=episodes)
-    sequence = one_by_one("", tuple(task(name, protocol) for name in about.tasks))
+    sequence = one_by_one("", tuple(task(name, protocol, about.own) for name in about.tasks))
     team = [ProcessWorker(60.0) for _ in range(workers)]
     try:
         evaluator = Evaluator(team, sequence, protocol, about.seed)

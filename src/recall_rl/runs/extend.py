@@ -10,6 +10,7 @@ import dataclasses
 import errno
 import json
 import os
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,20 +24,25 @@ from recall_rl.runs.files import file_record
 from recall_rl.runs.generation import MEMORY, Generation, Start, claim
 from recall_rl.runs.journal import JOURNAL, TIMES, Journal
 from recall_rl.runs.policy import copy_policies
+from recall_rl.tasks.own import OwnTask, by_name
 from recall_rl.tasks.sequences import sequence as find_sequence
 from recall_rl.tasks.sequences import task_names
 
 
 def begin_extension(
     run: Path,
-    sequence: str,
+    sequence: str | None,
     out: Path,
     to_old_head: bool = False,
     trust_code: bool = False,
     settings: tuple[str, ...] = (),
     take_over: bool = False,
+    tasks: Mapping[str, OwnTask] | None = None,
 ) -> tuple[Config, RunDirectory]:
-    """Make the folder of the longer run, ready to go on; returns its config too."""
+    """Make the folder of the longer run, ready to go on; returns its config too.
+
+    Without a sequence, those of the given tasks are added that the run does not know.
+    """
     parent = RunDirectory.existing(run)
     config = parent.config(trust_code, settings)
     if cleaned(run):
@@ -47,7 +53,7 @@ def begin_extension(
     checkpoint = latest(run).checkpoint
     if checkpoint is None or not checkpoint.manifest.about.finished:
         raise UsageError(f"{run} is not finished: recall resume {run}")
-    longer = _longer(config, sequence, to_old_head)
+    longer = _longer(config, sequence, to_old_head, tasks or {})
     if RunDirectory(out).begun():
         return longer, RunDirectory.create(out, longer)  # Refused unless it is this very extension.
     _agree(config, longer)
@@ -60,14 +66,20 @@ def begin_extension(
     return longer, directory
 
 
-def _longer(config: Config, added: str, to_old_head: bool) -> Config:
+def _longer(config: Config, added: str | None, to_old_head: bool, tasks: Mapping[str, OwnTask]) -> Config:
     names, training = task_names(config.sequence), config.training
+    added = added or ",".join(name for name in tasks if name not in names)
+    if not added:
+        raise UsageError(
+            "Say what to add: --sequence task,task,…, or --tasks FILE with tasks that the run has not met."
+        )
     if to_old_head and training.returning != "old head":
         if len(set(names)) < len(names):
             raise UsageError("In this run tasks have returned to new heads; those that return later cannot differ.")
         training = dataclasses.replace(training, returning="old head")
-    longer = dataclasses.replace(config, sequence=",".join((*names, *task_names(added))), training=training)
-    return resolve(file=json.loads(longer.to_json()))
+    longer = dataclasses.replace(config, training=training)
+    sequence = ",".join((*names, *task_names(added)))
+    return resolve(sequence=sequence, file=json.loads(longer.to_json()), tasks=tasks)
 
 
 def _agree(config: Config, longer: Config) -> None:
@@ -77,7 +89,7 @@ def _agree(config: Config, longer: Config) -> None:
     chosen = method(config.method, config.options)
     if chosen.looks_ahead:
         raise UsageError(f"A run of {config.method} cannot be extended: {chosen.looks_ahead}.")
-    old, new = (chosen.curriculum(find_sequence(c.sequence, c.protocol)).stages for c in (config, longer))
+    old, new = (chosen.curriculum(find_sequence(c.sequence, c.protocol, c.tasks)).stages for c in (config, longer))
     if new[: len(old)] != old:
         raise UsageError(f"A run of {config.method} cannot be extended: its stages depend on later tasks.")
 
@@ -97,7 +109,7 @@ def _fill(
 
     manifest, row = checkpoint.manifest, checkpoint.manifest.about.row
     chosen = method(config.method, config.options)
-    tasks = find_sequence(longer.sequence, longer.protocol)
+    tasks = find_sequence(longer.sequence, longer.protocol, longer.tasks)
     fewer = len(task_names(config.sequence))
     small, large = (new_agent(chosen, config.agent, row, n, config.seed) for n in (fewer, len(tasks)))
     snapshot = decode(checkpoint.state(), manifest, small, config.agent.actor.activation)
@@ -130,7 +142,7 @@ def _describe(longer: Config, fewer: int, row: Any) -> bool:
     from recall_rl.tasks.task import one_by_one
     from recall_rl.training.describe import describe
 
-    tasks = find_sequence(longer.sequence, longer.protocol).tasks
+    tasks = find_sequence(longer.sequence, longer.protocol, longer.tasks).tasks
     worker = ProcessWorker(longer.machine.patience)
     try:
         found = describe(worker, one_by_one("", tasks[fewer:]))
@@ -182,18 +194,24 @@ def _copy_journal(old: Path, new: Path, longer: Config, reproducible: bool) -> N
 
 def extend(
     run: str | Path,
-    sequence: str,
-    out: str | Path,
+    sequence: str | None = None,
+    out: str | Path | None = None,
     *,
+    tasks: Iterable[OwnTask] = (),
     to_old_head: bool = False,
     trust_code: bool = False,
     debug: bool = False,
 ) -> RunDirectory:
-    """Continue a finished run with more tasks, as `recall extend` does, and return the new run's folder."""
+    """Continue a finished run with more tasks, as `recall extend` does, and return the new run's folder.
+
+    `tasks` are tasks of your own, which the sequence may name; without a sequence those that are new to the run.
+    """
     from recall_rl.runs.train import finished
     from recall_rl.runs.train import run as go_on
 
-    config, directory = begin_extension(Path(run), sequence, Path(out), to_old_head, trust_code)
+    if out is None:
+        raise UsageError("Say where the longer run goes: out=FOLDER.")
+    config, directory = begin_extension(Path(run), sequence, Path(out), to_old_head, trust_code, tasks=by_name(tasks))
     if not finished(directory):
         for _ in go_on(config, directory, debug):
             pass

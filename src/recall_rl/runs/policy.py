@@ -6,12 +6,13 @@ A safetensors file. Layers that all tasks share are stored once (`shared.LAYER.â
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import re
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from recall_rl.runs.directory import RunDirectory
 from recall_rl.runs.files import parse_json, read_bounded
 from recall_rl.runs.published import PREFIX, policy_path
 from recall_rl.runs.trust import refuse_named_code
+from recall_rl.tasks.own import OwnTask
 from recall_rl.tasks.protocol import Protocol
 
 POLICIES = "policies"
@@ -52,6 +54,8 @@ class About:
     """Tasks met so far, by position."""
     activation: Activation
     results_version: int
+    own: dict[str, OwnTask] = field(default_factory=dict[str, OwnTask])
+    """The tasks of one's own among them, so that the file stands by itself."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +100,10 @@ def encode_policy(policy: Policy) -> bytes:
         places = [f"shared.{i}"] if _equal(layers) else [f"head.{p}.{i}" for p in range(len(layers))]
         for place, layer in zip(places, layers, strict=False):
             arrays |= {f"{place}.{kind}": array for kind, array in _named(layer)}
-    about = json.dumps(msgspec.to_builtins(policy.about), sort_keys=True)
+    content = msgspec.to_builtins(policy.about)
+    if not policy.about.own:
+        del content["own"]
+    about = json.dumps(content, sort_keys=True)
     # One entry: the library writes several in no certain order, and the same policy must be the same bytes.
     return save(arrays, {"policy": f"{_digest(about, arrays)} {about}"})
 
@@ -184,5 +191,6 @@ def read_policy(path: Path, after: int | None = None, trust_code: bool = False) 
         raise UsageError(f"The policy {path} cannot be read: {error.strerror}.") from error
     policy = decode_policy(content, path.name)
     if not trust_code:
-        refuse_named_code({"sequence": ",".join(policy.about.tasks)}, str(path))
+        named = {name: dataclasses.asdict(task) for name, task in policy.about.own.items()}
+        refuse_named_code({"sequence": ",".join(policy.about.tasks), "tasks": named}, str(path))
     return policy

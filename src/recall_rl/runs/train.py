@@ -8,7 +8,7 @@ import os
 import resource
 import shutil
 import time
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,7 +28,8 @@ from recall_rl.runs.policy import POLICIES, Policy, copy_policies, encode_policy
 from recall_rl.runs.policy import About as AboutPolicy
 from recall_rl.runs.stop import Stop, StoppedError, listening
 from recall_rl.runs.writer import open_writer
-from recall_rl.tasks.sequences import sequence
+from recall_rl.tasks.own import OwnTask, by_name
+from recall_rl.tasks.sequences import sequence, used
 from recall_rl.tasks.task import Sequence as Tasks
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class _Training:
             debug,
             stop,
         )
-        self.tasks: Tasks = sequence(config.sequence, config.protocol)
+        self.tasks: Tasks = sequence(config.sequence, config.protocol, config.tasks)
         self.store = Store(directory.path, generation.memory, config.machine.memory == "disk")
         self.saved = time.monotonic()
 
@@ -216,6 +217,7 @@ class _Training:
             tasks=tuple(self.tasks.tasks[position].name for position, _ in found),
             activation=config.agent.actor.activation,
             results_version=config.results_version,
+            own=used(config.tasks, tuple(self.tasks.tasks[position].name for position, _ in found)),
         )
         folder = self.generation.path / POLICIES
         try:
@@ -265,9 +267,10 @@ def note(journal: Journal, progress: Progress) -> None:
 
 
 def train(
-    sequence: str,
+    sequence: str | None = None,
     method: str = "fine-tuning",
     *,
+    tasks: Iterable[OwnTask] = (),
     protocol: str | None = None,
     budget: str = "laptop",
     seed: int = 0,
@@ -277,11 +280,18 @@ def train(
 ) -> RunDirectory:
     """Train a method on a sequence, as `recall train` does without its display, and return the run's folder.
 
+    `tasks` are tasks of your own, which the sequence may name; without a sequence they are met in their order.
     A run that was interrupted goes on; one that is finished is returned as it is.
     """
     pairs = [f"{k}={v}" for k, v in settings.items()] if isinstance(settings, Mapping) else list(settings)
     config = resolve(
-        method=method, sequence=sequence, protocol_name=protocol, budget_name=budget, seed=seed, settings=pairs
+        method=method,
+        sequence=sequence,
+        protocol_name=protocol,
+        budget_name=budget,
+        seed=seed,
+        settings=pairs,
+        tasks=by_name(tasks),
     )
     directory = RunDirectory.create(Path(out) if out else default_path(config), config)
     _to_the_end(config, directory, debug)

@@ -12,6 +12,8 @@ from recall_rl.tasks.environment import Action, Observation, Picture, Step
 from recall_rl.tasks.task import Task
 
 PREFIX = "gym:"
+OWN_FACTORY = "recall_rl.tasks.own:make_own"
+"""Where environments of own tasks come from."""
 
 
 def gymnasium_task(identity: str, horizon: int | None = None, **options: Any) -> Task:
@@ -25,9 +27,11 @@ def gymnasium_task(identity: str, horizon: int | None = None, **options: Any) ->
 
 def with_pictures(task: Task) -> Task:
     """The same task, made so that it can be rendered; Gymnasium wants to know before an environment is made."""
-    if not task.name.startswith(PREFIX):
-        return task
-    return replace(task, options={**task.options, "render_mode": "rgb_array"})
+    if task.name.startswith(PREFIX):
+        return replace(task, options={**task.options, "render_mode": "rgb_array"})
+    if task.factory == OWN_FACTORY:
+        return replace(task, options={**task.options, "pictures": True})
+    return task
 
 
 def _box(space: Any, what: str, identity: str) -> Any:
@@ -41,16 +45,24 @@ def _box(space: Any, what: str, identity: str) -> Any:
     return space
 
 
+def gymnasium_env(identity: str, **options: Any) -> Any:
+    """What `gymnasium.make` makes of this name."""
+    import gymnasium
+
+    try:
+        return gymnasium.make(identity, **options)
+    except (gymnasium.error.Error, ModuleNotFoundError) as error:
+        raise UsageError(f"Gymnasium cannot make {identity!r}: {error}") from error
+
+
 class Gymnasium:
     """A Gymnasium environment with actions scaled from [-1, 1] to its bounds and observations flattened."""
 
-    def __init__(self, identity: str, horizon: int | None = None, **options: Any):
-        import gymnasium
-
-        try:
-            env: Any = gymnasium.make(identity, **options)
-        except (gymnasium.error.Error, ModuleNotFoundError) as error:
-            raise UsageError(f"Gymnasium cannot make {identity!r}: {error}") from error
+    def __init__(self, identity: Any, horizon: int | None = None, **options: Any):
+        """`identity` is the name by which Gymnasium makes an environment with these options, or one already made."""
+        env = gymnasium_env(identity, **options) if isinstance(identity, str) else identity
+        if not isinstance(identity, str):
+            identity = type(env.unwrapped).__name__
         observations = _box(env.observation_space, "observation", identity)
         actions = _box(env.action_space, "action", identity)
         if not (np.isfinite(actions.low).all() and np.isfinite(actions.high).all()):

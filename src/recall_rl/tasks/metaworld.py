@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from recall_rl.errors import UsageError
+from recall_rl.errors import UsageError, unknown
 from recall_rl.tasks.environment import Action, Observation, Picture, Step
 from recall_rl.tasks.protocol import Protocol
 from recall_rl.tasks.task import Task
@@ -74,7 +74,11 @@ def _load(name: str, reward: str) -> Any:
         raise UsageError(
             f"The task {name!r} needs Meta-World, which is not installed: pip install 'recall-rl[metaworld]'."
         ) from error
-    original: Any = ALL_V3_ENVIRONMENTS[f"{name}-v3"]
+    known: Any = ALL_V3_ENVIRONMENTS
+    if f"{name}-v3" not in known:
+        names = [key.removesuffix("-v3") for key in known]
+        raise unknown("Meta-World task", name, names, f"There are: {', '.join(sorted(names))}.")
+    original: Any = known[f"{name}-v3"]
 
     class Corrected(original):
         def compute_reward(self, action: Any, obs: Any) -> Any:

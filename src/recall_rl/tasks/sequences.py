@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from recall_rl.errors import UsageError, unknown
 from recall_rl.tasks.gymnasium import PREFIX, gymnasium_task
 from recall_rl.tasks.metaworld import CW10, metaworld_task
+from recall_rl.tasks.own import OwnTask, own_task
 from recall_rl.tasks.probes import PROBE_SEQUENCES, probe_task
 from recall_rl.tasks.protocol import Protocol
 from recall_rl.tasks.task import Sequence, Task, one_by_one
@@ -55,21 +58,34 @@ def natural_protocol(text: str) -> str:
     return "cw" if any(name in CW10 for name in task_names(text)) else "own"
 
 
-def task(name: str, protocol: Protocol) -> Task:
-    """The task of this name, posed as the protocol says."""
+def used(own: Mapping[str, OwnTask], names: tuple[str, ...]) -> dict[str, OwnTask]:
+    """Those of one's own tasks that a sequence names, in its order; none may have a name that is taken."""
+    for name in own:
+        if name in (*CW10, *PAPER_SEQUENCES, *PROBE_SEQUENCES) or probe_task(name):
+            raise UsageError(f"A task of your own cannot be called {name!r}: that name is taken.")
+    return {name: own[name] for name in names if name in own}
+
+
+_NO_TASKS: dict[str, OwnTask] = {}
+
+
+def task(name: str, protocol: Protocol, own: Mapping[str, OwnTask] = _NO_TASKS) -> Task:
+    """The task of this name, one's own or ours, posed as the protocol says."""
     if name in CW10:
         return metaworld_task(name, protocol)
     if protocol.reward != "own":
-        if name.startswith(PREFIX) or probe_task(name):
+        if name in own or name.startswith(PREFIX) or probe_task(name):
             raise UsageError(f"The task {name!r} has its own rewards: run it with --protocol own, not {protocol.name}.")
+    elif name in own:
+        return own_task(own[name], protocol.horizon)
     elif name.startswith(PREFIX):
         return gymnasium_task(name.removeprefix(PREFIX), horizon=protocol.horizon)
     elif probe := probe_task(name):
         return probe
-    known = [*CW10, *PAPER_SEQUENCES, *PROBE_SEQUENCES, "reach-0"]
+    known = [*own, *CW10, *PAPER_SEQUENCES, *PROBE_SEQUENCES, "reach-0"]
     raise unknown("task or sequence", name, known, "`recall list tasks` and `recall list sequences` show them all.")
 
 
-def sequence(text: str, protocol: Protocol) -> Sequence:
+def sequence(text: str, protocol: Protocol, own: Mapping[str, OwnTask] = _NO_TASKS) -> Sequence:
     """The sequence of this name, or of these comma-separated tasks, one stage a task."""
-    return one_by_one(text, tuple(task(name, protocol) for name in task_names(text)))
+    return one_by_one(text, tuple(task(name, protocol, own) for name in task_names(text)))

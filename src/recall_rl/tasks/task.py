@@ -5,11 +5,9 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Any, cast
 
 from recall_rl.tasks.environment import Environment
-
-Option = str | int | float | bool | None
 
 
 @dataclass(frozen=True)
@@ -19,7 +17,7 @@ class Task:
     name: str
     factory: str
     """`package.module:function`; called with the options, it returns an Environment."""
-    options: Mapping[str, Option] = field(default_factory=dict[str, Option])
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def make(self) -> Environment:
         """Make a new environment of this task in the present process."""

@@ -28,6 +28,10 @@ def describe(worker: Worker, sequence: Sequence) -> Spaces:
     sizes = {name: (d.observation_size, d.action_size) for name, d in seen.items()}
     if len(set(sizes.values())) > 1:
         listing = ", ".join(f"{name} has {o} and {a}" for name, (o, a) in sizes.items())
-        raise UsageError(f"The tasks of a sequence must agree in numbers of observation and action; {listing}.")
+        wide, deep = (max(size[k] for size in sizes.values()) for k in (0, 1))
+        raise UsageError(
+            f"The tasks of a sequence must agree in numbers of observation and action; {listing}. Tasks of "
+            f"your own can be filled up: observation_size = {wide}, action_size = {deep}."
+        )
     first = next(iter(seen.values()))
     return Spaces(Row(first.observation_size, first.action_size), all(d.reproducible for d in seen.values()))
