@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import tyro
 
 from recall_rl import __version__
 from recall_rl.cli.campaign import Campaign
+from recall_rl.cli.completion import Completion
+from recall_rl.cli.doctor import Doctor
 from recall_rl.cli.evaluate import Evaluate
 from recall_rl.cli.extend import Extend
 from recall_rl.cli.list import List
@@ -32,6 +34,8 @@ _DESCRIPTION = """Continual reinforcement learning: learn tasks one after anothe
   recall campaign run cw3 --out cw3                many runs: an experiment of the paper
   recall runs                                      the runs of this folder and how far they are
   recall list                                      methods, tasks, sequences, protocols and budgets
+  recall doctor                                    what this machine lacks, and how to mend it
+  recall completion bash                           completion with the tab key
   recall train --help                              all options of training"""
 
 Command = (
@@ -44,7 +48,20 @@ Command = (
     | Annotated[Campaign, tyro.conf.subcommand("campaign")]
     | Annotated[Runs, tyro.conf.subcommand("runs")]
     | Annotated[List, tyro.conf.subcommand("list")]
+    | Annotated[Doctor, tyro.conf.subcommand("doctor")]
+    | Annotated[Completion, tyro.conf.subcommand("completion")]
 )
+
+
+def parse(arguments: Sequence[str]) -> Any:
+    """The command that these words ask for."""
+    return tyro.cli(
+        Command,  # pyright: ignore[reportArgumentType]
+        prog="recall",
+        description=_DESCRIPTION,
+        args=arguments,
+        config=(tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff),
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -53,13 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if list(arguments) == ["--version"]:
         print(f"recall-rl {__version__}")
         return 0
-    command = tyro.cli(
-        Command,  # pyright: ignore[reportArgumentType]
-        prog="recall",
-        description=_DESCRIPTION,
-        args=arguments or ["--help"],
-        config=(tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff),
-    )
+    command = parse(arguments or ["--help"])
     try:
         return command.run()  # pyright: ignore
     except (UsageError, RunError) as error:
