@@ -22,10 +22,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 SHORT = {
-    "training.steps": 300,
-    "training.start_steps": 100,
-    "training.update_after": 100,
-    "training.evaluate_every": 150,
+    "training.steps": 200,
+    "training.start_steps": 50,
+    "training.update_after": 50,
+    "training.evaluate_every": 100,
     "protocol.episodes": 1,
 }
 RUN = ("sh", "bash", "python", "toml")

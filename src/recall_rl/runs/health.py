@@ -98,7 +98,7 @@ def _jax() -> Finding:
     if total != 8.0:
         return Finding("JAX", "trouble", f"adds eight ones to {total}", "Install jax and jaxlib of the same version.")
     if shutil.which("nvidia-smi") and jax.devices()[0].platform == "cpu":
-        mend = 'For the NVIDIA card of this machine: pip install "jax[cuda12]". Small networks are as fast without.'
+        mend = 'For the NVIDIA card of this machine: pip install "jax[cuda12]".'
         return Finding("JAX", "absent", ", ".join(devices), mend)
     return Finding("JAX", "fine", ", ".join(devices))
 
