@@ -83,7 +83,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def entry() -> None:
     """What the installed `recall` script calls."""
-    leave(main())
+    try:
+        code = main()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read the output has had enough, as in `recall list | head`.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 141
+    leave(code)
 
 
 def leave(code: int) -> None:
