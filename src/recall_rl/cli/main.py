@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import tyro
 
 from recall_rl import __version__
 from recall_rl.cli.campaign import Campaign
 from recall_rl.cli.check import Check
+from recall_rl.cli.completion import Completion
+from recall_rl.cli.doctor import Doctor
 from recall_rl.cli.evaluate import Evaluate
 from recall_rl.cli.extend import Extend
 from recall_rl.cli.list import List
@@ -34,6 +36,8 @@ _DESCRIPTION = """Continual reinforcement learning: learn tasks one after anothe
   recall check ENV                                 is an environment of your own fit for training?
   recall runs                                      the runs of this folder and how far they are
   recall list                                      methods, tasks, sequences, protocols and budgets
+  recall doctor                                    what this machine lacks, and how to mend it
+  recall completion bash                           completion with the tab key
   recall train --help                              all options of training"""
 
 Command = (
@@ -47,7 +51,20 @@ Command = (
     | Annotated[Check, tyro.conf.subcommand("check")]
     | Annotated[Runs, tyro.conf.subcommand("runs")]
     | Annotated[List, tyro.conf.subcommand("list")]
+    | Annotated[Doctor, tyro.conf.subcommand("doctor")]
+    | Annotated[Completion, tyro.conf.subcommand("completion")]
 )
+
+
+def parse(arguments: Sequence[str]) -> Any:
+    """The command that these words ask for."""
+    return tyro.cli(
+        Command,  # pyright: ignore[reportArgumentType]
+        prog="recall",
+        description=_DESCRIPTION,
+        args=arguments,
+        config=(tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff),
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -56,13 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if list(arguments) == ["--version"]:
         print(f"recall-rl {__version__}")
         return 0
-    command = tyro.cli(
-        Command,  # pyright: ignore[reportArgumentType]
-        prog="recall",
-        description=_DESCRIPTION,
-        args=arguments or ["--help"],
-        config=(tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff),
-    )
+    command = parse(arguments or ["--help"])
     try:
         return command.run()  # pyright: ignore
     except (UsageError, RunError) as error:
@@ -75,7 +86,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def entry() -> None:
     """What the installed `recall` script calls."""
-    leave(main())
+    try:
+        code = main()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read the output has had enough, as in `recall list | head`.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 141
+    leave(code)
 
 
 def leave(code: int) -> None:
