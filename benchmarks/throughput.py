@@ -39,6 +39,7 @@ from recall_rl.memory.sample import Batches, Group
 from recall_rl.methods.draws import nothing
 from recall_rl.methods.method import Method
 from recall_rl.runs.fingerprint import fingerprint
+from recall_rl.tasks.metaworld import with_own_code
 from recall_rl.tasks.protocol import PROTOCOLS
 from recall_rl.tasks.sequences import sequence
 from recall_rl.tasks.task import Stage
@@ -126,7 +127,7 @@ class BareEnvironment:
     """Meta-World's own env.step with random actions, reset every 200 steps."""
 
     def __init__(self, task: str, episodes: int):
-        self.env = sequence(task, CW).tasks[0].make().env
+        self.env = with_own_code(sequence(task, CW).tasks[0]).make().env
         self.episodes, self.number = episodes, 0
 
     def __call__(self) -> float:

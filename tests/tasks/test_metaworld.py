@@ -12,7 +12,7 @@ warnings.filterwarnings("ignore", message="Constant.s. may be too high")
 
 from recall_rl.collect.episode import Address, Dice, Purpose  # noqa: E402
 from recall_rl.errors import UsageError  # noqa: E402
-from recall_rl.tasks.metaworld import CW10, CW12, MetaWorld, metaworld_task  # noqa: E402
+from recall_rl.tasks.metaworld import CW10, CW12, MetaWorld, metaworld_task, with_own_code  # noqa: E402
 from recall_rl.tasks.protocol import PROTOCOLS  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -107,7 +107,8 @@ def test_only_that_reward_is_touched():
 
     for name in CW10:
         for protocol in ("cw", "mw3"):
-            own = type(make(name, protocol).env) is ALL_V3_ENVIRONMENTS[f"{name}-v3"]
+            made = with_own_code(metaworld_task(name, PROTOCOLS[protocol])).make()
+            own = type(made.env) is ALL_V3_ENVIRONMENTS[f"{name}-v3"]
             assert own == ((name, protocol) != ("stick-pull", "cw"))
 
 

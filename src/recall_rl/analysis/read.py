@@ -14,6 +14,7 @@ from typing import Any, cast
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from recall_rl.analysis.metrics import Rates, Steps
 from recall_rl.analysis.setting import Setting, method_name, setting
@@ -57,9 +58,11 @@ class Result:
     at: Steps
     """Steps at which it was evaluated."""
     success: Rates
-    """(evaluations, tasks), NaN where a task was not met yet."""
+    """(evaluations, tasks), NaN where a task was not met yet; one that was not played keeps what was found last."""
     total: Rates
     """Mean returns, likewise."""
+    played: NDArray[np.bool_]
+    """Which tasks each evaluation played."""
     training: Training
     seconds: float | None
     """Time it took, if that is known."""
@@ -189,8 +192,9 @@ def _result(name: str, config_file: Path, journal: Path | RunDirectory) -> Resul
         finished=lines[-1].event == "end",
         reproducible=bool(first.reproducible),
         at=at,
-        success=success,
-        total=total,
+        success=carried(success),
+        total=carried(total),
+        played=~np.isnan(success),
         training=_training(lines),
         seconds=_seconds(journal) if isinstance(journal, RunDirectory) else None,
         definitions=tuple(task + _own_mark(config, task) for task in tasks),
@@ -221,6 +225,12 @@ def _evaluations(lines: list[_Line], tasks: int) -> tuple[Steps, Rates, Rates]:
     if (np.diff(at) <= 0).any():
         raise RunError("The evaluations in its journal are not in order.")
     return at, success, total
+
+
+def carried(values: Rates) -> Rates:
+    """The same, with what was found last where a task that was met is missing."""
+    rows = np.where(np.isnan(values), 0, np.arange(len(values))[:, None])
+    return np.take_along_axis(values, np.maximum.accumulate(rows, axis=0), axis=0) if len(values) else values
 
 
 def _training(lines: list[_Line]) -> Training:

@@ -61,7 +61,7 @@ def _kind(name: str, arrow: Any) -> Any:
 
 
 def _batch(result: Result, schema: Any, arrow: Any) -> Any:
-    k, position = np.nonzero(~np.isnan(result.success))
+    k, position = np.nonzero(result.played)
     n = len(k)
     same: dict[str, Any] = {
         "run": result.name,

@@ -75,7 +75,7 @@ class View:
                 self.evaluations.append(Evaluation(entry["step"], scores, entry["average"]))
 
     def scores(self, position: int) -> list[TaskScore | None]:
-        """What each evaluation found on one task; None while it was not yet met."""
+        """What each evaluation found on one task; None where it was not played."""
         return [next((s for s in e.scores if s.position == position), None) for e in self.evaluations]
 
     def average(self) -> str:
@@ -125,7 +125,7 @@ def render(view: View) -> RenderableType:
     for position in range(first, first + shown):
         current = position in view.new and view.step < view.steps
         scores = view.scores(position)
-        last = scores[-1] if scores else None
+        last = next((s for s in reversed(scores) if s is not None), None)
         style = "bold cyan" if current else "" if position <= max(view.new) else "dim"
         table.add_row(
             Text("▶" if current else str(position + 1), style=style),

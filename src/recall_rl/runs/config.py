@@ -26,6 +26,10 @@ RESULTS_VERSION = 2
 """Rises with any change that alters numbers; results of different versions are not compared."""
 
 
+_LATER = (("protocol", "recipe", "full"),)
+"""Settings that came after runs had identities, as (part, name, value): left out of the hash at this value."""
+
+
 @dataclass(frozen=True)
 class Config:
     """Everything that determines a run, and how its work is spread over the machine."""
@@ -52,6 +56,9 @@ class Config:
     def identity(self) -> str:
         """A hash of all that determines the result; how the work is spread does not."""
         content = {k: v for k, v in self._plain().items() if k != "machine"}
+        for part, name, usual in _LATER:
+            if content[part][name] == usual:
+                del content[part][name]
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
     def label(self) -> str:

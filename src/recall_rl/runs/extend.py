@@ -27,6 +27,7 @@ from recall_rl.runs.policy import copy_policies
 from recall_rl.tasks.own import OwnTask, by_name
 from recall_rl.tasks.sequences import sequence as find_sequence
 from recall_rl.tasks.sequences import task_names
+from recall_rl.training.recipe import Recipe, recipe
 
 
 def begin_extension(
@@ -174,9 +175,16 @@ def _linked(memory: MemoryRecord, old: Path, new: Path, generation: Generation) 
     return renamed(memory, names)
 
 
+def _evaluations(config: Config) -> Recipe:
+    from recall_rl.methods.find import method
+
+    stages = method(config.method, config.options).curriculum(find_sequence(config.sequence, config.protocol)).stages
+    return recipe(config.protocol, config.training, stages)
+
+
 def _copy_journal(old: Path, new: Path, longer: Config, reproducible: bool) -> None:
     """The journal as the longer run would have written it: averages are over all its tasks."""
-    names = task_names(longer.sequence)
+    names, evaluations = task_names(longer.sequence), _evaluations(longer)
     kept: list[bytes] = []
     times = (old / TIMES).read_bytes().splitlines(keepends=True)
     for line in (old / JOURNAL).read_bytes().splitlines():
@@ -186,7 +194,11 @@ def _copy_journal(old: Path, new: Path, longer: Config, reproducible: bool) -> N
         if entry["event"] == "run":
             entry |= {"identity": longer.identity(), "tasks": list(names), "reproducible": reproducible}
         elif entry["event"] == "evaluation":
-            entry["average"] = sum(score["success"] for score in entry["scores"]) / len(names)
+            # The shorter run's last evaluation played all its tasks, which the longer one's recipe may not do there.
+            played = evaluations.at(entry["step"]).played
+            entry["scores"] = [score for score in entry["scores"] if score["position"] in played]
+            success = {score["position"]: score["success"] for score in entry["scores"]}
+            entry["average"] = evaluations.average(entry["step"], success, len(names))
         kept.append(json.dumps(entry).encode() + b"\n")
     (new / JOURNAL).write_bytes(b"".join(kept))
     (new / TIMES).write_bytes(b"".join(line for line in times if b'"event": "end"' not in line))

@@ -28,6 +28,7 @@ from recall_rl.runs.policy import POLICIES, Policy, copy_policies, encode_policy
 from recall_rl.runs.policy import About as AboutPolicy
 from recall_rl.runs.stop import Stop, StoppedError, listening
 from recall_rl.runs.writer import open_writer
+from recall_rl.tasks.metaworld import with_own_code
 from recall_rl.tasks.own import OwnTask, by_name
 from recall_rl.tasks.sequences import sequence, used
 from recall_rl.tasks.task import Sequence as Tasks
@@ -58,6 +59,14 @@ def _threads(count: int) -> Generator[None]:
             os.environ["NPROC"] = before
 
 
+def _posed(config: Config) -> Tasks:
+    """The tasks of a run, made as its machine settings say."""
+    found = sequence(config.sequence, config.protocol, config.tasks)
+    if config.machine.fast_environments:
+        return found
+    return dataclasses.replace(found, tasks=tuple(with_own_code(task) for task in found.tasks))
+
+
 def run(config: Config, directory: RunDirectory, debug: bool = False, take_over: bool = False) -> Iterator[Progress]:
     """Train as the config says, from the beginning or from the last checkpoint; yields after every chunk."""
     generation = claim(directory.path, take_over)
@@ -83,7 +92,7 @@ class _Training:
             debug,
             stop,
         )
-        self.tasks: Tasks = sequence(config.sequence, config.protocol, config.tasks)
+        self.tasks = _posed(config)
         self.store = Store(directory.path, generation.memory, config.machine.memory == "disk")
         self.saved = time.monotonic()
 

@@ -26,7 +26,10 @@ class Protocol:
     stochastic: bool = True
     """Whether evaluation samples actions, as Continual World's headline figure does."""
     stop_at_success: bool = False
-    """Whether an evaluation episode ends at its first success: same success rate, no returns."""
+    """Whether an evaluation episode ends at its first success: the same success rate, but returns up to there only."""
+    recipe: Literal["full", "flat"] = "full"
+    """Which tasks an evaluation plays: all that were met, or the new ones and two old ones in turn, and all at the end
+    of the run, so that its cost does not grow with the number of tasks."""
 
 
 PROTOCOLS: dict[str, Protocol] = {

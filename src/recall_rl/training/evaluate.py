@@ -1,4 +1,4 @@
-"""Evaluation of all tasks met so far, on a snapshot, beside training."""
+"""Evaluation of the tasks met so far, on a snapshot, beside training."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from recall_rl.collect.policy import Actor
 from recall_rl.collect.worker import Job, Play, Worker, answer, ask
 from recall_rl.tasks.protocol import Protocol
 from recall_rl.tasks.task import Sequence
+from recall_rl.training.recipe import Recipe
 
 
 @dataclass(frozen=True)
@@ -29,12 +30,13 @@ class TaskScore:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How the policy did, after `step` steps of the run, on each task met so far."""
+    """How the policy did, after `step` steps of the run, on the tasks that its recipe plays."""
 
     step: int
     scores: tuple[TaskScore, ...]
     average: float
-    """P(t) of the paper: mean success over all tasks of the sequence, those not yet met counting 0."""
+    """P(t) of the paper: mean success over all tasks of the sequence, those not yet met counting 0. Old tasks that were
+    not played count as the mean of those that were."""
 
 
 def _score(position: int, task: str, episodes: list[Episode]) -> TaskScore:
@@ -51,7 +53,15 @@ def _score(position: int, task: str, episodes: list[Episode]) -> TaskScore:
 class Evaluator:
     """At most one evaluation at a time, spread over workers whose number changes nothing."""
 
-    def __init__(self, workers: Many[Worker], sequence: Sequence, protocol: Protocol, run_seed: int):
+    def __init__(
+        self,
+        workers: Many[Worker],
+        sequence: Sequence,
+        protocol: Protocol,
+        run_seed: int,
+        recipe: Recipe | None = None,
+    ):
+        self._recipe = recipe
         self._workers, self._sequence, self._protocol, self._run_seed = workers, sequence, protocol, run_seed
         self.under_way: tuple[int, Many[tuple[int, Actor]]] | None = None
         """The step of the evaluation that was begun and not yet finished, and what acts in it."""
@@ -85,6 +95,7 @@ class Evaluator:
         for episode in sorted(episodes, key=lambda e: (e.position, e.number)):
             by_position.setdefault(episode.position, []).append(episode)
         scores = tuple(_score(p, self._sequence.tasks[p].name, played) for p, played in by_position.items())
-        average = sum(score.success for score in scores) / len(self._sequence)
         (step, _), self.under_way = self.under_way, None
+        success, tasks = {score.position: score.success for score in scores}, len(self._sequence)
+        average = self._recipe.average(step, success, tasks) if self._recipe else sum(success.values()) / tasks
         return Evaluation(step, scores, average)

@@ -31,6 +31,7 @@ from recall_rl.tasks.task import Sequence, Stage
 from recall_rl.training.config import TrainingConfig
 from recall_rl.training.evaluate import Evaluation, Evaluator
 from recall_rl.training.mark import Mark
+from recall_rl.training.recipe import recipe
 from recall_rl.training.snapshot import Snapshot
 from recall_rl.training.team import Team
 from recall_rl.training.trials import play_trials
@@ -153,7 +154,8 @@ class _Run:
         self._anchored = False
         self.memory = Memory(setup.row, len(setup.sequence), store)
         self.collector = Collector(team.collecting, setup.seed, setup.training.lanes, setup.row)
-        self.evaluator = Evaluator(team.evaluating, setup.sequence, setup.protocol, setup.seed)
+        self.recipe = recipe(setup.protocol, setup.training, self.stages)
+        self.evaluator = Evaluator(team.evaluating, setup.sequence, setup.protocol, setup.seed, self.recipe)
         self._since = _Since()
         self._sent: dict[int, Actor | None] = {}
 
@@ -192,7 +194,7 @@ class _Run:
         """Where the run is at this mark; evaluating starts a new evaluation and tells what the last one found."""
         ended = mark.chunk == 0
         index = mark.stage - ended
-        found = self.evaluate(index) if evaluate else None
+        found = self.evaluate() if evaluate else None
         return Progress(
             index,
             self.stages[index].new,
@@ -276,10 +278,11 @@ class _Run:
         if more:
             self._send(acting if lag else self._acting(stage, c + 1))
 
-    def evaluate(self, index: int) -> Evaluation | None:
-        """Start evaluating all tasks met so far; what the last evaluation found."""
+    def evaluate(self) -> Evaluation | None:
+        """Start evaluating the tasks that the recipe plays now; what the last evaluation found."""
         last = self.evaluator.finish() if self.evaluator.under_way else None
-        self.evaluator.begin(self.done, self.policy(index))
+        positions = self.recipe.at(self.done).played
+        self.evaluator.begin(self.done, list(zip(positions, self._actors(positions), strict=True)))
         return last
 
     def policy(self, index: int) -> list[tuple[int, Actor]]:

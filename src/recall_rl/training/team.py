@@ -25,6 +25,8 @@ class MachineConfig:
     """Time between checkpoints; one is written at the end of every task too."""
     writer: str | None = None
     """Where the journal goes too: tensorboard, or package.module:function that makes a `Writer`; none: nowhere."""
+    fast_environments: bool = True
+    """Whether Meta-World's tasks are stepped by our faster code, which gives the same bits, or by Meta-World's own."""
     patience: float = 60.0
     """Seconds without a finished environment step after which a worker counts as hanging."""
 
