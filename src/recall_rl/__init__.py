@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from recall_rl.runs.directory import RunDirectory as RunDirectory
     from recall_rl.runs.evaluate import evaluate as evaluate
     from recall_rl.runs.extend import extend as extend
+    from recall_rl.runs.gate import gate as gate
     from recall_rl.runs.train import resume as resume
     from recall_rl.runs.train import train as train
     from recall_rl.tasks.own import OwnTask as OwnTask
@@ -20,6 +21,7 @@ _PUBLIC = {
     "RunDirectory": "recall_rl.runs.directory",
     "evaluate": "recall_rl.runs.evaluate",
     "extend": "recall_rl.runs.extend",
+    "gate": "recall_rl.runs.gate",
     "results": "recall_rl.analysis.store",
     "resume": "recall_rl.runs.train",
     "train": "recall_rl.runs.train",

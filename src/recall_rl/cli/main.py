@@ -16,6 +16,7 @@ from recall_rl.cli.completion import Completion
 from recall_rl.cli.doctor import Doctor
 from recall_rl.cli.evaluate import Evaluate
 from recall_rl.cli.extend import Extend
+from recall_rl.cli.gate import Gate
 from recall_rl.cli.list import List
 from recall_rl.cli.report import Report
 from recall_rl.cli.resume import Resume
@@ -30,6 +31,7 @@ _DESCRIPTION = """Continual reinforcement learning: learn tasks one after anothe
   recall resume RUN                                go on with a run that was interrupted
   recall extend RUN --sequence TASK --out NEW      teach a finished run one more task
   recall evaluate RUN                              play its policy and count successes
+  recall gate OLD NEW                              did the new policy keep the old skills?
   recall video RUN                                 see its policy at work
   recall report runs                               curves, measures and tables of runs as a page
   recall campaign run cw3 --out cw3                many runs: an experiment of the paper
@@ -45,6 +47,7 @@ Command = (
     | Annotated[Resume, tyro.conf.subcommand("resume")]
     | Annotated[Extend, tyro.conf.subcommand("extend")]
     | Annotated[Evaluate, tyro.conf.subcommand("evaluate")]
+    | Annotated[Gate, tyro.conf.subcommand("gate")]
     | Annotated[Video, tyro.conf.subcommand("video")]
     | Annotated[Report, tyro.conf.subcommand("report")]
     | Annotated[Campaign, tyro.conf.subcommand("campaign")]

@@ -17,6 +17,7 @@ class Purpose(IntEnum):
     TRAIN = 0
     EVALUATE = 1
     TRIAL = 2
+    GATE = 3
 
 
 class Address(NamedTuple):
