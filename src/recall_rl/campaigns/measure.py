@@ -88,7 +88,7 @@ def _chunks(config: Config, seconds: float) -> tuple[tuple[int, int], list[list[
     from recall_rl.training.loop import Setup, learn
     from recall_rl.training.team import Team
 
-    tasks, chosen = sequence(config.sequence, config.protocol), method(config.method, config.options)
+    tasks, chosen = sequence(config.sequence, config.protocol, config.tasks), method(config.method, config.options)
     end, took = time.monotonic() + seconds, [[] for _ in range(2)]
     with Team(config.machine) as team:
         row = describe(team.collecting[0], tasks).row

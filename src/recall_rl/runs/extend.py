@@ -178,7 +178,11 @@ def _linked(memory: MemoryRecord, old: Path, new: Path, generation: Generation) 
 def _evaluations(config: Config) -> Recipe:
     from recall_rl.methods.find import method
 
-    stages = method(config.method, config.options).curriculum(find_sequence(config.sequence, config.protocol)).stages
+    stages = (
+        method(config.method, config.options)
+        .curriculum(find_sequence(config.sequence, config.protocol, config.tasks))
+        .stages
+    )
     return recipe(config.protocol, config.training, stages)
 
 
