@@ -1,8 +1,13 @@
-"""A Ray cluster of several one-CPU machines on this one, whose parts can be killed."""
+"""A Ray cluster of several one-CPU machines on this one, whose parts can be killed.
+
+Ray starts it in a process of its own, this file as a script, which ends the cluster when its standard input closes.
+"""
 
 import os
 import signal
 import socket
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -17,38 +22,89 @@ def free_port():
 class Machines:
     """Ray's head, which carries no runs, and machines with one CPU each."""
 
-    def __init__(self, count, port=None):
-        self.port, self.count = port or free_port(), count
-        self.machines = []
-        self.start()
+    def __init__(self, count, environment=None):
+        self._process = subprocess.Popen(
+            [sys.executable, __file__, str(count), str(free_port())],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=environment,
+            text=True,
+        )
+        self.address, self.head = self._answer()
 
-    def start(self):
-        """Start a head at the same address as ever, and the machines."""
-        from ray.cluster_utils import Cluster
+    def _answer(self):
+        for line in self._process.stdout:
+            if line.startswith("here "):
+                return line.split()[1:]
+        raise AssertionError(f"the cluster ended with code {self._process.wait()}")
 
-        arguments = {"num_cpus": 0, "port": self.port, "include_dashboard": False}
-        self.cluster = Cluster(initialize_head=True, connect=False, head_node_args=arguments)
-        self.address = self.cluster.address
-        self.machines = [self.cluster.add_node(num_cpus=1, wait=False) for _ in range(self.count)]
-        self.cluster.wait_for_nodes(timeout=120)
+    def _ask(self, word):
+        self._process.stdin.write(word + "\n")
+        self._process.stdin.flush()
+        self.address, self.head = self._answer()
 
     def lose_machine(self):
         """Kill all processes of a machine, and let another take its place."""
-        self.cluster.remove_node(self.machines.pop(0), allow_graceful=False)
-        self.machines.append(self.cluster.add_node(num_cpus=1, wait=False))
+        self._ask("machine")
 
     def lose_head(self):
-        """Kill the head; its machines do not survive it."""
-        self.cluster.head_node.kill_all_processes(check_alive=False, allow_graceful=False)
+        """Kill the head; its machines do not survive it for long."""
+        self._ask("head")
 
     def replace(self):
         """Remove what is left of the cluster and start another at the same address."""
+        self._ask("replace")
+
+    def stop(self):
+        """End everything."""
+        self._process.stdin.close()
+        self._process.stdout.read()
+        self._process.stdout.close()
+        self._process.wait()
+
+
+class _Cluster:
+    """What the script does."""
+
+    def __init__(self, count, port):
+        self.count, self.port = count, port
+        self.start()
+
+    def start(self):
+        from ray.cluster_utils import Cluster
+
+        arguments = {"num_cpus": 0, "gcs_server_port": self.port, "include_dashboard": False}
+        self.cluster = Cluster(initialize_head=True, connect=False, head_node_args=arguments)
+        self.machines = [self.cluster.add_node(num_cpus=1, wait=False) for _ in range(self.count)]
+        self.cluster.wait_for_nodes(timeout=300)
+        self.pid = self.cluster.head_node.all_processes["gcs_server"][0].process.pid
+
+    def machine(self):
+        self.cluster.remove_node(self.machines.pop(0), allow_graceful=False)
+        self.machines.append(self.cluster.add_node(num_cpus=1, wait=False))
+
+    def head(self):
+        self.cluster.head_node.kill_all_processes(check_alive=False, allow_graceful=False)
+
+    def replace(self):
         self.stop()
         self.start()
 
     def stop(self):
-        """End everything."""
         self.cluster.shutdown()
+
+    def say(self):
+        print("here", self.cluster.address, self.pid, flush=True)
+
+
+def _serve(count, port):
+    cluster = _Cluster(count, port)
+    cluster.say()
+    for line in sys.stdin:
+        getattr(cluster, line.strip())()
+        cluster.say()
+    cluster.stop()
 
 
 def workers(out):
@@ -85,3 +141,7 @@ def kill_worker(out, seconds=120):
             return run
         time.sleep(0.05)
     raise AssertionError("no worker was at work")
+
+
+if __name__ == "__main__":
+    _serve(int(sys.argv[1]), int(sys.argv[2]))

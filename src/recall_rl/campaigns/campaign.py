@@ -4,6 +4,7 @@ campaign.json       what is to be run, resolved
 done.json           those of its runs whose results are published, and where
 runs/, shared/      run folders: those wanted, and beginnings that they share
 keep                there if finished runs are to keep their rows and checkpoints
+drivers/, stop      processes that carry it, and the request that they leave (`stop.py`)
 failures.jsonl      one line a failed attempt, with its reason
 logs/               what each run's process printed
 compiled/           programs that JAX compiled, for all runs

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from recall_rl.campaigns.campaign import Campaign, Standing
 from recall_rl.campaigns.process import LEAVE_SECONDS, RunProcess
 from recall_rl.campaigns.queue import QUIET_SECONDS, Attempt, Queue
-from recall_rl.runs.stop import Stop, StoppedError, listening
+from recall_rl.runs.stop import Stop, StoppedError, listening, wait_longer
 
 _PAUSE_SECONDS = 0.2
 
@@ -68,6 +68,7 @@ class Local:
                 self.queue.report(work.attempt, code, work.process.reason())
 
     def _leave(self, stop: Stop) -> None:
+        wait_longer()
         self._end_all()
         number = stop.asked or signal.SIGTERM
         raise StoppedError(number, f"stopped; every run is saved, go on with the same command: {self.campaign.path}")

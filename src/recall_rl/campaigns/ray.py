@@ -18,10 +18,10 @@ from dataclasses import asdict, dataclass
 
 from recall_rl.campaigns.campaign import Campaign, Standing
 from recall_rl.errors import RunError, UsageError
-from recall_rl.runs.stop import StoppedError, listening
+from recall_rl.runs.stop import StoppedError, listening, wait_longer
 
-REFUSED, UNREACHABLE, LOST = 2, 68, 69
-"""Exit codes of the driver: wrongly asked, no cluster there, the cluster was lost."""
+REFUSED, UNREACHABLE, LOST, FAILED = 2, 68, 69, 70
+"""Exit codes of the driver: wrongly asked, no cluster there, the cluster was lost, a mistake of ours."""
 _PAUSE_SECONDS = 0.2
 _AGAIN_SECONDS = 2.0
 _LASTING_SECONDS = 30.0
@@ -75,6 +75,8 @@ class Ray:
         while (code := self._drive()) != 0:
             if code == REFUSED or (code == UNREACHABLE and lost is None):
                 raise UsageError(self._reason or "The Ray driver refused to start.")
+            if code == FAILED:
+                raise RunError(self._reason or "The Ray driver failed.")
             now = time.monotonic()
             if lost is None or now - began > _LASTING_SECONDS:
                 lost = now
@@ -127,8 +129,7 @@ class Ray:
                 self.tell(text)
 
     def _leave(self, driver: subprocess.Popen[bytes], number: int) -> None:
-        # The signal's own alarm would cut the wait short; runs need longer to save.
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        wait_longer()
         driver.send_signal(signal.SIGTERM)
         try:
             driver.wait(_LEAVE_SECONDS)

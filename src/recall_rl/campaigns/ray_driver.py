@@ -12,16 +12,17 @@ import socket
 import sys
 import threading
 import time
+import traceback
 from pathlib import Path
 from typing import Any
 
 from recall_rl.campaigns.campaign import Campaign
 from recall_rl.campaigns.process import LEAVE_SECONDS, leave_with_parent
 from recall_rl.campaigns.queue import Attempt, Queue
-from recall_rl.campaigns.ray import LOST, REFUSED, UNREACHABLE, RayOptions
+from recall_rl.campaigns.ray import FAILED, LOST, REFUSED, UNREACHABLE, RayOptions
 from recall_rl.campaigns.ray_task import MISSING, attempt
 from recall_rl.errors import UsageError
-from recall_rl.runs.stop import listening
+from recall_rl.runs.stop import listening, wait_longer
 
 _PAUSE_SECONDS = 0.5
 _CONNECT_SECONDS = 20.0
@@ -39,9 +40,8 @@ class Driver:
         self.queue = Queue(campaign, _tell)
         self.flying: dict[Any, Attempt] = {}
         self._room, self._counted = 0, -_COUNT_SECONDS
-        self._task = ray.remote(task).options(
-            num_cpus=options.cpus, num_gpus=options.gpus, memory=options.memory, max_retries=0
-        )
+        self._task = ray.remote(task)
+        self._needs = {"num_cpus": options.cpus, "num_gpus": options.gpus, "memory": options.memory, "max_retries": 0}
 
     def go(self) -> int:
         """Work until nothing is left that can be done, or a signal comes; returns an exit code."""
@@ -62,7 +62,7 @@ class Driver:
             self._counted, self._room = now, self._count()
         while len(self.flying) < self._room and (taken := self.queue.take()) is not None:
             place = taken.job.place
-            ref = self._task.options(name=place).remote(
+            ref = self._task.options(name=place, **self._needs).remote(
                 str(self.campaign.path), place, taken.take_over, self.options.gpus
             )
             self.flying[ref] = taken
@@ -107,6 +107,7 @@ class Driver:
 
     def _cancel(self) -> None:
         """Ask all runs to save and leave, and wait for them."""
+        wait_longer()
         for ref in self.flying:
             self.ray.cancel(ref, force=False)
         if self.flying:
@@ -155,20 +156,24 @@ def _give_up(reason: str) -> None:
 
 def watch(address: str) -> None:
     """End this process once the head of the cluster is gone: Ray's calls would hang for a minute and end it too."""
-    host, _, port = address.rpartition(":")
 
     def look() -> None:
         missed = 0
         while missed < _MISSES:
             time.sleep(_WATCH_SECONDS)
-            try:
-                socket.create_connection((host, int(port)), _WATCH_SECONDS).close()
-                missed = 0
-            except OSError:
-                missed += 1
+            missed = 0 if _answers(address) else missed + 1
         os._exit(LOST)
 
     threading.Thread(target=look, daemon=True).start()
+
+
+def _answers(address: str) -> bool:
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), _WATCH_SECONDS).close()
+    except OSError:
+        return False
+    return True
 
 
 def _tell(line: str) -> None:
@@ -184,7 +189,8 @@ def main(arguments: list[str]) -> int:
     except ConnectionError as error:
         _tell(f"!{error}")
         return UNREACHABLE
-    watch(ray.get_runtime_context().gcs_address)
+    head = ray.get_runtime_context().gcs_address
+    watch(head)
     try:
         return Driver(ray, Campaign.existing(folder), options).go()
     except UsageError as error:
@@ -193,6 +199,10 @@ def main(arguments: list[str]) -> int:
     except ray.exceptions.RayError as error:
         print(error, file=sys.stderr)
         return LOST
+    except Exception as error:  # Ray also raises others when its head is gone.
+        traceback.print_exc()
+        _tell(f"!The Ray driver failed: {error}; {folder}/logs/ray.log has more.")
+        return FAILED if _answers(head) else LOST
 
 
 if __name__ == "__main__":

@@ -34,6 +34,11 @@ class Stop:
         signal.setitimer(signal.ITIMER_REAL, _PATIENCE_SECONDS)
 
 
+def wait_longer() -> None:
+    """Take back the limit on leaving, where others are waited for that have their own."""
+    signal.setitimer(signal.ITIMER_REAL, 0)
+
+
 @contextmanager
 def listening() -> Generator[Stop]:
     """Hear signals while a run goes on; only the main thread of a program can."""
