@@ -6,6 +6,7 @@ from recall_rl.campaigns.jobs import jobs, size
 from recall_rl.campaigns.plan import PLANS, Member, Plan, find_plan
 from recall_rl.errors import UsageError
 from recall_rl.tasks.sequences import task_names
+from recall_rl.training.config import BUDGETS
 
 PROBES = Plan("own", (Member("recall"),), ("reach-0,reach-90", "reach-0,reach-180", "reach-90"), (0, 1), "smoke")
 
@@ -23,6 +24,19 @@ def test_every_plan_of_the_paper_can_be_made(name):
             parent = places[job.parent]
             assert job.tasks[: job.before] == parent.tasks
             assert found.index(parent) < found.index(job)
+
+
+@pytest.mark.parametrize("budget", ["smoke", "laptop", "paper"])
+def test_every_plan_takes_any_budget_and_seed(budget):
+    assert set(PLANS) == {
+        *("pairs", "cw3", "cw6", "cw10", "cw20", "ablation", "lambda", "sharing", "offline-online", "references")
+    }
+    for name in PLANS:
+        found = jobs(find_plan(name, seeds=[7, 11], budget=budget))
+        assert {job.config.seed for job in found} == {7, 11}
+        assert {job.config.budget.removesuffix("+changed") for job in found} == {budget}
+        steps = {job.config.training.steps for job in found}
+        assert steps == {BUDGETS[budget].training.steps}
 
 
 def test_pairs_share_their_first_tasks():

@@ -110,7 +110,7 @@ def read(paths: Iterable[str | Path]) -> Found:
     for given in map(Path, paths):
         if not given.exists():
             raise UsageError(f"There is nothing at {given}.")
-        for name, config, journal in _places(given):
+        for name, config, journal in places(given):
             try:
                 result = _result(name, config, journal)
             except (RunError, UsageError, OSError) as error:
@@ -131,7 +131,7 @@ def read(paths: Iterable[str | Path]) -> Found:
     return Found(results, problems)
 
 
-def _places(given: Path) -> Iterator[tuple[str, Path, Path | RunDirectory]]:
+def places(given: Path) -> Iterator[tuple[str, Path, Path | RunDirectory]]:
     """(name, config file, journal) of every run: a run folder, or a published NAME.json beside NAME.jsonl."""
     if given.is_file():
         stem = given.with_suffix("")

@@ -1,7 +1,9 @@
 """A campaign is its folder: the plan, the runs, and what failed; everything else is found by looking at the runs.
 
 campaign.json       what is to be run, resolved
+done.json           those of its runs whose results are published, and where
 runs/, shared/      run folders: those wanted, and beginnings that they share
+keep                there if finished runs are to keep their rows and checkpoints
 failures.jsonl      one line a failed attempt, with its reason
 logs/               what each run's process printed
 compiled/           programs that JAX compiled, for all runs
@@ -10,35 +12,24 @@ compiled/           programs that JAX compiled, for all runs
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
+from recall_rl.campaigns.done import count_as_done, read_done
 from recall_rl.campaigns.jobs import Job, jobs, plan_identity
+from recall_rl.campaigns.look import look
 from recall_rl.campaigns.plan import Plan, parse
+from recall_rl.campaigns.standing import ATTEMPTS, Standing, State, stand
 from recall_rl.errors import RunError, UsageError
+from recall_rl.runs.checkpoint import ends_finished
 from recall_rl.runs.files import parse_json, replace_file
-from recall_rl.runs.status import Status, status
 
-CAMPAIGN, FAILURES = "campaign.json", "failures.jsonl"
-ATTEMPTS = 3
-"""Attempts at a run that fails for its own reasons, before it is set aside."""
+__all__ = ["ATTEMPTS", "Campaign", "Standing", "State"]
 
-State = Literal["done", "running", "ready", "waiting", "set aside"]
-
-
-@dataclass(frozen=True)
-class Standing:
-    """Where a run of a campaign is."""
-
-    job: Job
-    state: State
-    """waiting: for the run that it extends."""
-    step: int
-    failures: int
-    reason: str | None
-    """Why it failed last."""
-    average: float | None
+CAMPAIGN, FAILURES, KEEP = "campaign.json", "failures.jsonl", "keep"
 
 
 class Campaign:
@@ -48,10 +39,25 @@ class Campaign:
         self.path, self.plan, self.share = path, plan, share
         self.jobs = jobs(plan, share)
         self.by_place = {job.place: job for job in self.jobs}
+        self.children: dict[str, list[str]] = defaultdict(list)
+        """The runs that begin from each."""
+        for job in self.jobs:
+            if job.parent:
+                self.children[job.parent].append(job.place)
 
     @staticmethod
-    def create(path: Path, plan: Plan, share: bool = True) -> Campaign:
-        """The folder of this campaign: a new one, or one in which it has begun; any other is refused."""
+    def create(path: Path, plan: Plan, share: bool = True, done: Sequence[Path] = ()) -> Campaign:
+        """The folder of this campaign: a new one, or one in which it has begun; any other is refused.
+
+        Runs whose results are published at the paths `done` are not run again.
+        """
+        made = Campaign._folder_of(path, plan, share)
+        if done:
+            count_as_done(path, made.jobs, done)
+        return made
+
+    @staticmethod
+    def _folder_of(path: Path, plan: Plan, share: bool) -> Campaign:
         made = Campaign(path, plan, share)
         identity = plan_identity(made.jobs)
         if (path / CAMPAIGN).exists():
@@ -79,6 +85,18 @@ class Campaign:
         """The run folder of a job."""
         return self.path / job.place
 
+    @property
+    def keeps(self) -> bool:
+        """Whether finished runs keep their rows and checkpoints."""
+        return (self.path / KEEP).exists()
+
+    def set_keeping(self, keep: bool) -> None:
+        """Let finished runs keep their rows and checkpoints, or not."""
+        if keep:
+            (self.path / KEEP).touch()
+        else:
+            (self.path / KEEP).unlink(missing_ok=True)
+
     def note_failure(self, job: Job, reason: str) -> None:
         """Remember that an attempt failed."""
         line = json.dumps({"run": job.place, "reason": reason[-500:]}) + "\n"
@@ -100,33 +118,11 @@ class Campaign:
 
     def standings(self) -> list[Standing]:
         """Where every run is, found on the disk."""
-        failed = self.failures()
-        states: dict[str, State] = {}
-        found: list[Standing] = []
-        for job in self.jobs:  # Beginnings come before what extends them.
-            seen, reasons = _look(self.folder(job)), failed.get(job.place, [])
-            states[job.place] = _state(seen, len(reasons), states[job.parent] if job.parent else "done")
-            step = max(0, seen.step - job.before * job.config.training.steps)
-            found.append(
-                Standing(job, states[job.place], step, len(reasons), reasons[-1] if reasons else None, seen.average)
-            )
-        return found
-
-
-def _state(seen: Status, failures: int, parent: State) -> State:
-    if seen.state == "finished":
-        return "done"
-    if seen.state == "running":
-        return "running"
-    if failures >= ATTEMPTS or parent == "set aside":
-        return "set aside"
-    return "ready" if parent == "done" or seen.state != "new" else "waiting"
-
-
-def _look(folder: Path) -> Status:
-    if not (folder / "config.json").exists():
-        return Status(str(folder), "new")
-    return status(folder)
+        seen = look([self.folder(job) for job in self.jobs])
+        looks = {job.place: glance for job, glance in zip(self.jobs, seen, strict=True)}
+        return stand(
+            self.jobs, looks, self.failures(), read_done(self.path), lambda job: ends_finished(self.folder(job))
+        )
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -9,15 +9,15 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from recall_rl.campaigns.plan import Member, Plan
 from recall_rl.errors import UsageError
 from recall_rl.runs.config import Config, resolve
+from recall_rl.tasks.sequences import natural_protocol, sequence_name, task_names
 from recall_rl.tasks.sequences import sequence as find_sequence
-from recall_rl.tasks.sequences import sequence_name, task_names
 
 Tasks = tuple[str, ...]
 
@@ -52,15 +52,14 @@ def jobs(plan: Plan, share: bool = True) -> list[Job]:
     """All runs of a plan, beginnings before what extends them."""
     found: list[Job] = []
     for member in plan.methods:
-        base = {tasks: _config(plan, member, tasks) for tasks in _wanted(plan)}
+        base = _configs(plan, member, _wanted(plan))
         first = next(iter(base.values()))
         label, shares = _label(first, member), share and _shares(first)
         for seed in plan.seeds:
             found += _grow(label, {t: dataclasses.replace(c, seed=seed) for t, c in base.items()}, shares)
-    names = [job.place for job in found]
-    twice = next((name for name in names if names.count(name) > 1), None) if len(set(names)) < len(names) else None
+    twice = [place for place, count in Counter(job.place for job in found).items() if count > 1]
     if twice:
-        raise UsageError(f"The plan asks for {twice} twice.")
+        raise UsageError(f"The plan asks for {twice[0]} twice.")
     return found
 
 
@@ -71,11 +70,26 @@ def _wanted(plan: Plan) -> list[Tasks]:
     return sequences
 
 
-def _config(plan: Plan, member: Member, tasks: Tasks) -> Config:
+def _configs(plan: Plan, member: Member, wanted: list[Tasks]) -> dict[Tasks, Config]:
+    """The config of each sequence: resolved once for each protocol, since nothing else in it depends on the tasks."""
+    texts = {tasks: ",".join(tasks) for tasks in wanted}
+    longest: dict[str, Tasks] = {}
+    for tasks in sorted(wanted, key=len):
+        longest[plan.protocol or natural_protocol(texts[tasks])] = tasks
+    resolved = {name: _config(plan, member, texts[tasks]) for name, tasks in longest.items()}
+    made: dict[Tasks, Config] = {}
+    for tasks, text in texts.items():
+        config = resolved[plan.protocol or natural_protocol(text)]
+        find_sequence(text, config.protocol)  # Refuses names that do not exist.
+        made[tasks] = dataclasses.replace(config, sequence=text)
+    return made
+
+
+def _config(plan: Plan, member: Member, sequence: str) -> Config:
     settings = [f"{k}={'none' if v is None else v}" for k, v in {**plan.settings, **member.settings}.items()]
     return resolve(
         method=member.method,
-        sequence=",".join(tasks),
+        sequence=sequence,
         protocol_name=plan.protocol,
         budget_name=plan.budget,
         settings=settings,

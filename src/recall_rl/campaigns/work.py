@@ -7,9 +7,11 @@ import sys
 from pathlib import Path
 
 from recall_rl.campaigns.campaign import Campaign
+from recall_rl.campaigns.clean import clean_after, needed_again
 from recall_rl.campaigns.process import leave_with_parent
 from recall_rl.campaigns.queue import HELD
 from recall_rl.errors import RunError, UsageError, unknown
+from recall_rl.runs.clean import make_anew
 from recall_rl.runs.directory import RunDirectory
 from recall_rl.runs.generation import HeldError
 from recall_rl.runs.stop import StoppedError
@@ -24,7 +26,7 @@ def work(campaign: Campaign, place: str, take_over: bool = False) -> None:
         raise unknown("run of the campaign", place, campaign.by_place, "")
     job = campaign.by_place[place]
     folder = campaign.folder(job)
-    if job.parent is None:
+    if job.parent is None or RunDirectory(folder).begun():
         config, directory = job.config, RunDirectory.create(folder, job.config)
     else:
         # The plan asked for what the config names, so it may be imported.
@@ -34,9 +36,12 @@ def work(campaign: Campaign, place: str, take_over: bool = False) -> None:
         )
     if config.identity() != job.config.identity():
         raise RunError(f"{folder} holds another run than the plan asks for.")
-    if not finished(directory):
-        for _ in run(config, directory, take_over=take_over):
-            pass
+    if needed_again(campaign, job):
+        make_anew(folder)
+    elif finished(directory):
+        return
+    for _ in run(config, directory, take_over=take_over):
+        pass
 
 
 def main(arguments: list[str]) -> int:
@@ -47,7 +52,10 @@ def main(arguments: list[str]) -> int:
     if "--bound" in options:
         leave_with_parent()
     try:
-        work(Campaign.existing(Path(folder)), place, "--take-over" in options)
+        campaign = Campaign.existing(Path(folder))
+        work(campaign, place, "--take-over" in options)
+        if not campaign.keeps:
+            clean_after(campaign, campaign.by_place[place])
     except StoppedError as stop:
         print(stop, file=sys.stderr)
         return 128 + stop.number

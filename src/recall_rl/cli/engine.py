@@ -59,6 +59,18 @@ def ray_options(command: RunCommand) -> RayOptions:
     return RayOptions(command.address, command.cpus, command.gpus, memory)
 
 
+def begin(command: RunCommand, plan: Plan, slots: int) -> Campaign:
+    """The campaign's folder, new or gone on with; refused if the disk has no room for what is left."""
+    from recall_rl.campaigns.campaign import Campaign
+    from recall_rl.campaigns.estimate import refuse_without_room
+
+    campaign = Campaign.create(command.out, plan, not command.no_sharing, command.done)
+    campaign.set_keeping(command.keep)
+    left = [s.job for s in campaign.standings() if s.state not in ("done", "set aside")]
+    refuse_without_room(command.out, left, slots, command.keep)
+    return campaign
+
+
 def engine(command: RunCommand, campaign: Campaign) -> Local | Ray:
     """The engine that was asked for."""
     if command.engine == "ray":
@@ -83,7 +95,7 @@ def submit(command: RunCommand, plan: Plan) -> int:
         runs = len(Campaign(command.out, plan, not command.no_sharing).jobs)
         print(script(command.out, min(runs, options.parallel), options))
         return 0
-    Slurm(Campaign.create(command.out, plan, not command.no_sharing), options, _tell).submit()
+    Slurm(begin(command, plan, options.parallel), options, _tell).submit()
     return 0
 
 

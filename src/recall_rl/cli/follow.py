@@ -12,9 +12,13 @@ def follow(config: Config, directory: RunDirectory, debug: bool = False, take_ov
     """Train or go on to the end; the exit code is 128 and the signal's number if a signal ended it."""
     from recall_rl.cli.display import watch
     from recall_rl.runs.checkpoint import latest
+    from recall_rl.runs.clean import cleaned
     from recall_rl.runs.stop import StoppedError
     from recall_rl.runs.train import finished, run
 
+    if cleaned(directory.path):
+        print(f"This run is finished; its rows and checkpoints were removed, its results are there: {directory.path}")
+        return 0
     if finished(directory):
         print(f"This run is finished, and every file of it is as it was written: {directory.path}")
         return 0

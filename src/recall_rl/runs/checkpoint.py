@@ -89,6 +89,16 @@ def latest(run: Path, verify_memory: bool = True) -> Search:
     return Search(None, [])
 
 
+def ends_finished(run: Path) -> bool:
+    """Whether the newest checkpoint of a run says that it is finished, so that others can go on from it."""
+    try:
+        generation, number = _candidates(run)[0]
+        content = read_bounded(_folder(generation, number) / MANIFEST, _LARGEST_MANIFEST)
+        return decode_manifest(content).about.finished
+    except (IndexError, OSError, RunError):
+        return False
+
+
 def _verified(run: Path, generation: Generation, path: Path, verify_memory: bool) -> Checkpoint:
     manifest = decode_manifest(read_bounded(path / MANIFEST, _LARGEST_MANIFEST))
     check_beginning(path / STATE, manifest.state)

@@ -48,7 +48,7 @@ class Config:
 
     def identity(self) -> str:
         """A hash of all that determines the result; how the work is spread does not."""
-        content = {k: v for k, v in dataclasses.asdict(self).items() if k != "machine"}
+        content = {k: v for k, v in msgspec.to_builtins(self).items() if k != "machine"}
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
     def label(self) -> str:

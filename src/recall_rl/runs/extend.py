@@ -16,6 +16,7 @@ from typing import Any
 from recall_rl.errors import RunError, UsageError
 from recall_rl.memory.record import MemoryRecord, renamed
 from recall_rl.runs.checkpoint import Checkpoint, Checkpointer, latest
+from recall_rl.runs.clean import cleaned
 from recall_rl.runs.config import Config, resolve
 from recall_rl.runs.directory import CONFIG, RunDirectory
 from recall_rl.runs.files import file_record
@@ -38,6 +39,11 @@ def begin_extension(
     """Make the folder of the longer run, ready to go on; returns its config too."""
     parent = RunDirectory.existing(run)
     config = parent.config(trust_code, settings)
+    if cleaned(run):
+        raise UsageError(
+            f"{run} cannot be extended: its rows and checkpoints were removed. Train it anew with: recall train "
+            f"--config {run / CONFIG} --out NEW"
+        )
     checkpoint = latest(run).checkpoint
     if checkpoint is None or not checkpoint.manifest.about.finished:
         raise UsageError(f"{run} is not finished: recall resume {run}")

@@ -17,6 +17,7 @@ from recall_rl.errors import RunError, UsageError
 from recall_rl.memory.record import moved
 from recall_rl.memory.store import Store
 from recall_rl.runs.checkpoint import Checkpoint, Checkpointer, latest
+from recall_rl.runs.clean import cleaned
 from recall_rl.runs.config import Config, resolve
 from recall_rl.runs.directory import CONFIG, LOG, WEIGHTS, RunDirectory
 from recall_rl.runs.files import file_record, replace_file, write_new
@@ -302,6 +303,8 @@ def _to_the_end(config: Config, directory: RunDirectory, debug: bool, take_over:
 
 def finished(directory: RunDirectory) -> bool:
     """Whether nothing is left to do; what the run holds is verified then."""
+    if cleaned(directory.path):
+        return True
     found = latest(directory.path, verify_memory=False).checkpoint
     if found is None or not found.manifest.about.finished:
         return False

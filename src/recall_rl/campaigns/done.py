@@ -1,0 +1,88 @@
+"""Results that exist already: a config with a complete journal counts as done, wherever it lies, without a checkpoint.
+
+Which of them a campaign counts stands in its folder, so that its status agrees with what was run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from recall_rl.analysis.read import places
+from recall_rl.campaigns.jobs import Job
+from recall_rl.errors import RunError, UsageError
+from recall_rl.runs.config import read_file
+from recall_rl.runs.directory import RunDirectory
+from recall_rl.runs.files import parse_json, read_bounded, replace_file
+from recall_rl.runs.glance import last_lines
+from recall_rl.runs.journal import JOURNAL
+
+DONE = "done.json"
+_LONGEST_LINE = 1 << 20
+_LARGEST = 64 << 20
+
+
+def published_identities(paths: Iterable[Path]) -> dict[str, str]:
+    """Where each complete result below these paths lies, by the identity of its config."""
+    found: dict[str, str] = {}
+    for given in paths:
+        if not given.exists():
+            raise UsageError(f"There is nothing at {given}.")
+        for _, config, journal in places(given):
+            try:
+                identity = _complete(config, _journal_file(journal))
+            except (RunError, UsageError, OSError):
+                continue  # Of another kind, or damaged: it is run, which is safe.
+            if identity is not None:
+                found.setdefault(identity, str(config))
+    return found
+
+
+def _journal_file(journal: Path | RunDirectory) -> Path:
+    if isinstance(journal, Path):
+        return journal
+    return journal.path / JOURNAL if journal.earlier_format() else journal.generation().path / JOURNAL
+
+
+def _complete(config: Path, journal: Path) -> str | None:
+    """The identity of a result whose journal was begun by this very config and has its last line."""
+    with open(journal, "rb") as file:
+        first = parse_json(file.readline(_LONGEST_LINE), JOURNAL)
+    last = parse_json((last_lines(journal, _LONGEST_LINE)[0] or [b"null"])[-1], JOURNAL)
+    identity = identity_of(read_file(config))
+    begun = isinstance(first, dict) and first.get("identity") == identity  # pyright: ignore
+    ended = isinstance(last, dict) and last.get("event") == "end"  # pyright: ignore
+    return identity if begun and ended else None
+
+
+def identity_of(config: Mapping[str, Any]) -> str:
+    """The identity of a config as it stands in a file."""
+    content = {k: v for k, v in config.items() if k != "machine"}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def count_as_done(folder: Path, jobs: Iterable[Job], paths: Iterable[Path]) -> dict[str, str]:
+    """Take note, in the campaign's folder, of its runs that are published at these paths; returns all noted so far."""
+    found = published_identities(paths)
+    noted = read_done(folder)
+    here = {job.place: found[i] for job in jobs if job.wanted and (i := job.config.identity()) in found}
+    if here.keys() - noted.keys():
+        noted = {**noted, **here}
+        replace_file(folder / DONE, json.dumps(noted, indent=1).encode() + b"\n")
+    return noted
+
+
+def read_done(folder: Path) -> dict[str, str]:
+    """Runs of the campaign that count as done, and where their results lie."""
+    try:
+        content = parse_json(read_bounded(folder / DONE, _LARGEST), DONE)
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise RunError(f"{folder / DONE} cannot be read: {error.strerror}.") from error
+    if not isinstance(content, dict):
+        raise RunError(f"{folder / DONE} is not what was written.")
+    return {str(place): str(where) for place, where in content.items()}  # pyright: ignore[reportUnknownVariableType]

@@ -1,0 +1,102 @@
+"""`recall campaign plan`: what a plan runs and what it needs, before anything starts."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from recall_rl.cli.train import option
+
+if TYPE_CHECKING:
+    from recall_rl.campaigns.estimate import Need
+    from recall_rl.campaigns.jobs import Size
+    from recall_rl.campaigns.measure import Measured
+    from recall_rl.campaigns.plan import Plan
+
+Settings = Annotated[list[str], tyro.conf.arg(name="set", metavar="FIELD=VALUE"), tyro.conf.UseAppendAction]
+Seeds = Annotated[list[int], option("N", "default: the plan's"), tyro.conf.UseAppendAction]
+
+
+def own_slots() -> int:
+    """Runs side by side on this machine: one a core."""
+    return len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else [0])
+
+
+@dataclass(frozen=True)
+class PlanCommand:
+    """Say what a plan runs and what it needs, before anything starts.
+
+    A short run of its first method is measured on this machine, which takes some twenty seconds.
+    """
+
+    plan: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="PLAN")]
+    """A name of `recall list plans`, or a TOML file."""
+    seed: Seeds = field(default_factory=list[int])
+    """A seed; may be given several times."""
+    budget: Annotated[str | None, option("NAME", "default: the plan's")] = None
+    """The budget of all runs."""
+    settings: Settings = field(default_factory=list[str])
+    """Set a field of all runs' configs."""
+    slots: Annotated[int | None, option("N", "default: one a core")] = None
+    """Runs side by side."""
+    no_measure: bool = False
+    """Do not measure; hours are not estimated then."""
+    json: bool = False
+    """Print one JSON object."""
+
+    def run(self) -> int:
+        """Print it."""
+        from recall_rl.campaigns.estimate import need
+        from recall_rl.campaigns.jobs import jobs, size
+        from recall_rl.campaigns.measure import measure
+        from recall_rl.campaigns.plan import find_plan
+        from recall_rl.errors import UsageError
+
+        if self.slots is not None and self.slots < 1:
+            raise UsageError("--slots must be positive.")
+        plan = find_plan(self.plan, self.seed, self.budget, self.settings)
+        listed, slots = jobs(plan), self.slots or own_slots()
+        longest = max(listed, key=lambda job: (job.config.method == listed[0].config.method, len(job.tasks)))
+        measured = None if self.no_measure else measure(longest.config)
+        found, needed = size(listed), need(listed, slots, measured)
+        if self.json:
+            content = {**asdict(found), "saved": found.saved, "slots": slots, "need": asdict(needed)}
+            print(json.dumps({**content, "measured": measured and asdict(measured), "plan": asdict(plan)}))
+        else:
+            _table(plan, found, needed, slots, measured)
+            if measured is None and not self.no_measure:
+                print("Speed could not be measured: a short run of the first method did not come to an end.")
+        return 0
+
+
+def _table(plan: Plan, found: Size, needed: Need, slots: int, measured: Measured | None) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from recall_rl.campaigns.estimate import shown
+
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column()
+    asked = f"methods {len(plan.methods)}, sequences {len(plan.sequences)}, seeds {len(plan.seeds)}"
+    table.add_row("runs", f"{found.runs:,} with budget {plan.budget}: {asked}")
+    saved = f"{found.shared:,} shared beginnings save {100 * found.saved:.0f}% of {found.without:,}"
+    table.add_row("environment steps", f"{found.steps:,}; {saved}")
+    if needed.hours is not None and measured is not None and measured.first is not None:
+        speeds = [1 / seconds for seconds in (measured.first, measured.later) if seconds]
+        told = " and ".join(f"{speed:,.0f}" for speed in speeds)
+        in_all = f"{needed.hours / slots:,.1f} with {slots} slots, {needed.hours:,.1f} core-hours"
+        table.add_row("hours", f"{in_all} ({told} steps/s in the first and later tasks)")
+    elif needed.hours is None:
+        table.add_row("hours", "not measured")
+    results = f"{shown(needed.disk_results)} of it results; {shown(needed.disk_kept)} with --keep"
+    table.add_row("disk, at most", f"{shown(needed.disk)}, {results}")
+    each = f"{shown(needed.memory)} for the largest run"
+    table.add_row("memory, at most", f"{shown(needed.memory * min(slots, found.runs))} with {slots} slots, {each}")
+    if plan.sentence:
+        print(plan.sentence)
+    Console().print(table, highlight=False, markup=False)
