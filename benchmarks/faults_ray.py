@@ -60,14 +60,14 @@ class Faults:
         kind = self.random.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
         before, began = set(workers(self.out).values()), time.monotonic()
         kills: dict[str, Callable[[], object]] = {
-            "worker": lambda: kill_worker(self.out, 60),
+            "worker": lambda: kill_worker(self.out, 2),
             "machine": self.machines.lose_machine,
             "head": self._head,
         }
         try:
             kills[kind]()
         except AssertionError:
-            return  # Nobody was at work: the end is near.
+            return  # Nobody was at work just now.
         while process.poll() is None and not set(workers(self.out).values()) - before:
             time.sleep(0.1)
         if process.poll() is None:

@@ -14,7 +14,7 @@ import threading
 import time
 import traceback
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from recall_rl.campaigns.campaign import Campaign
 from recall_rl.campaigns.process import LEAVE_SECONDS, leave_with_parent
@@ -176,14 +176,24 @@ def _answers(address: str) -> bool:
     return True
 
 
+_said: list[IO[str]] = []
+
+
+def _keep_output() -> None:
+    """Keep standard output for ourselves; what Ray prints there goes to the log."""
+    _said.append(os.fdopen(os.dup(1), "w"))
+    os.dup2(2, 1)
+
+
 def _tell(line: str) -> None:
-    print(line, flush=True)
+    print(line, file=_said[0] if _said else None, flush=True)
 
 
 def main(arguments: list[str]) -> int:
     """What the process does."""
     folder, options = Path(arguments[0]), RayOptions(**json.loads(arguments[1]))
     leave_with_parent()
+    _keep_output()
     try:
         ray = connect(options)
     except ConnectionError as error:

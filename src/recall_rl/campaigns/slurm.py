@@ -18,6 +18,7 @@ from typing import Any
 
 from recall_rl.campaigns.campaign import Campaign
 from recall_rl.campaigns.slurm_task import ArrayTask
+from recall_rl.campaigns.stop import STOP
 from recall_rl.errors import RunError, UsageError
 from recall_rl.runs.files import parse_json, replace_file
 
@@ -139,7 +140,7 @@ class Slurm:
         if count == 0:
             self.tell("Nothing is left to do.")
             return []
-        (self.campaign.path / "stop").unlink(missing_ok=True)
+        (self.campaign.path / STOP).unlink(missing_ok=True)
         jobs = self._submit(count)
         ids = sorted({str(job.job_id).split("_")[0] for job in jobs})
         replace_file(self.folder / JOBS, json.dumps({"jobs": ids, "local": self.options.local}).encode())
