@@ -159,5 +159,5 @@ def test_lengths_and_stacks_are_numpys():
         assert bits(fast_helpers.norm(x)) == bits(np.linalg.norm(x))
     for odd in (0.3, np.float64(-0.2), [3.0, 4.0], np.ones(3, np.float32), np.ones((2, 2))):
         assert bits(fast_helpers.norm(odd)) == bits(np.linalg.norm(odd))
-    for parts in ((np.ones(2), np.zeros(3)), (1.0, 2.0), (np.ones(2), 3.0)):
+    for parts in ((np.ones(2), np.zeros(3)), (1.0, 2.0), (np.float64(0.1), np.float64(0.2)), (np.ones(2), 3.0)):
         assert np.array_equal(fast_helpers.hstack(parts), np.hstack(parts))

@@ -22,10 +22,10 @@ def norm(x: Any, *more: Any, **options: Any) -> Any:
 
 
 def hstack(parts: Sequence[Any]) -> Any:
-    """`np.hstack` of vectors."""
+    """`np.hstack` of vectors, or of numbers."""
     if all(isinstance(part, np.ndarray) and part.ndim == 1 for part in parts):
         return np.concatenate(parts)
-    return np.hstack(parts)
+    return np.array(parts) if all(isinstance(part, float) for part in parts) else np.hstack(parts)
 
 
 def tolerance(
@@ -75,7 +75,9 @@ class _Rotation:
     def __init__(self, matrix: Any):
         self._matrix = matrix
 
-    from_matrix = classmethod(lambda cls, matrix: cls(matrix))  # pyright: ignore
+    @staticmethod
+    def from_matrix(matrix: Any) -> _Rotation:
+        return _Rotation(matrix)
 
     def as_quat(self) -> Any:
         return quaternion(self._matrix)
