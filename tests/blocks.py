@@ -179,3 +179,16 @@ class Reader:
         if process.returncode:
             return f"ended with code {process.returncode}:\n{command[-1]}\n{out}"
         return f"shows a traceback:\n{out}" if "Traceback (most recent call last)" in out else None
+
+
+def pages():
+    """The pages of the repository that have blocks, by their paths in it."""
+    found = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    return sorted(p.relative_to(ROOT).as_posix() for p in found if "_build" not in p.parts and blocks(p.read_text()))
+
+
+if __name__ == "__main__":  # what is run of which page, and what is not: python tests/blocks.py
+    for page in pages():
+        for block in blocks((ROOT / page).read_text()):
+            said = complaint(block) or (f"not run: {block.not_run}" if block.not_run else "; ".join(block.in_ci))
+            print(f"{page}:{block.line}: {block.language}: {said or 'as it stands'}")

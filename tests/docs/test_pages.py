@@ -3,13 +3,7 @@
 import os
 
 import pytest
-from blocks import ROOT, Reader, blocks, complaint, shell
-
-PAGES = sorted(
-    page.relative_to(ROOT).as_posix()
-    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
-    if "_build" not in page.parts and blocks(page.read_text())
-)
+from blocks import ROOT, Reader, blocks, complaint, pages, shell
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +13,7 @@ def environment(tmp_path_factory):
     return {**os.environ, **cache, "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.05"}
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", pages())
 def test_a_page_does_what_it_says(page, tmp_path, environment):
     reader = Reader(tmp_path, environment)
     for block in blocks((ROOT / page).read_text()):
