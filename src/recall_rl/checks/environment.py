@@ -19,6 +19,8 @@ _ADVICE = {
     "must be real numbers": "Return observations as a NumPy array of float32, as the observation space should say.",
     "of shape": "Every observation must have the shape of the observation space, at reset and at each step.",
     "non-finite": "Find where the NaN or infinity comes from, and end the episode there or clip the value.",
+    "cannot make": "Is its package installed? Gymnasium imports it first if you write package:Name-v0.",
+    "could not be made": "Make it in Python in the same way, with the same kwargs, and mend what comes.",
     "raised": "Mend the environment; `--debug` of `recall train` lets breakpoint() work in it.",
     "hangs": "If the simulator is only slow, raise --patience, and machine.patience in training.",
     "worker process": "The simulator took its process with it: a crash in its own code, or too little memory.",
