@@ -52,7 +52,16 @@ def fill(memory: Memory, position: int, rows: int) -> None:
 class Learner:
     """A method learning its last task of some, drawing batches from memory as the loop does; CPU time, one thread."""
 
-    def __init__(self, name: str, size: str, chunks: int, tasks: int = 1, rows: int = 50_000, **options: object):
+    def __init__(
+        self,
+        name: str,
+        size: str,
+        chunks: int,
+        tasks: int = 1,
+        rows: int = 50_000,
+        begin: bool = True,
+        **options: object,
+    ):
         self.method, self.chunks = find(name, options), chunks
         self.config = self.method.agent(BUDGETS[size].agent)
         self.memory, self.rng = Memory(ROW, tasks), np.random.default_rng(0)
@@ -67,7 +76,8 @@ class Learner:
                 self.method.draw.forget(self.memory, Stage(new=(position + 1,)), self.rng)
         self.state, self.update = state, make_update(self.method, self.config, ROW)
         self.anchored = tasks > 1
-        self.work(1)
+        if begin:
+            self.work(1)
 
     def batches(self):
         return self.method.draw.batches(self.memory, self.stage, self.config, CHUNK, 10**6, self.rng)
@@ -98,7 +108,8 @@ class Bare:
             return jax.lax.scan(body, state, (*ready[:3], chances(state, ready, ROW)))
 
         self.scan = jax.jit(scan, donate_argnums=0)
-        self.work(1)
+        # Twice: the first state is of types a little weaker than those that come back, which compiles once more.
+        self.work(2)
 
     def work(self, chunks: int) -> None:
         for _ in range(chunks):
