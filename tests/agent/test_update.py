@@ -6,10 +6,12 @@ import pytest
 from batches import learn_only
 
 from recall_rl.agent.config import AgentConfig, NetworkConfig
+from recall_rl.agent.networks import forward, init_network
 from recall_rl.agent.state import init_agent, reset_optimiser
 from recall_rl.agent.update import make_update
 from recall_rl.collect.play import Lane, Player
 from recall_rl.collect.row import Row
+from recall_rl.memory.sample import Shares
 from recall_rl.methods.method import Method
 from recall_rl.tasks.probes import Constant
 
@@ -79,6 +81,18 @@ def test_which_slot_a_head_sits_in_does_not_matter():
         np.testing.assert_allclose(a[2], b[2], rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("slots", [[0, 0, 0, 0, 1, 2, 2, 1], [0, 0, 0, 0, 1, 1, 1, 1], [0, 0, 1, 1, 2, 2, 2, 2]])
+def test_what_is_known_of_slots_changes_no_result(slots):
+    heads, known = list(range(max(slots) + 1)), Shares((4,) if slots[2] == 0 else (2, 2))
+    plain = batches(slots, heads)
+    one, _ = UPDATE(fresh(3), plain)
+    two, _ = UPDATE(fresh(3), plain._replace(learn=plain.learn._replace(shares=known)))
+    for a, b in zip(jax.tree.leaves(one.heads), jax.tree.leaves(two.heads), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+    for a, b in zip(jax.tree.leaves(one.shared.params), jax.tree.leaves(two.shared.params), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize("trunk", [0, 2])
 def test_depths_from_nothing_shared_to_a_linear_head(trunk):
     net = NetworkConfig(width=8, trunk=trunk, head=2 - trunk, first_norm=True)
@@ -136,3 +150,18 @@ def test_termination_stops_bootstrapping_and_truncation_does_not(terminates, val
         picked = rows[rng.integers(0, 100, (50, 32))]
         agent, metrics = update(agent, learn_only(row, picked, np.zeros((50, 32), np.int32), [0]))
     assert float(metrics["q"]) == pytest.approx(value, rel=0.05)
+
+
+@pytest.mark.parametrize("heads", [3, 20])
+def test_each_row_goes_through_its_own_head_however_many_there_are(heads):
+    rng = np.random.default_rng(0)
+    trunk, own = init_network(NET, 4, 2, heads, (0,))
+    x = rng.standard_normal((24, 4)).astype(np.float32)
+    slot = rng.integers(1, heads, 24).astype(np.int32)
+    slot[:8] = 0
+    one_by_one = [
+        forward(trunk, jax.tree.map(lambda w, k=k: w[k : k + 1], own), "relu", x[i : i + 1], np.zeros(1, np.int32))[0]
+        for i, k in enumerate(slot)
+    ]
+    for shares in (Shares(), Shares((8,))):
+        np.testing.assert_allclose(forward(trunk, own, "relu", x, slot, shares), one_by_one, rtol=1e-4, atol=1e-5)

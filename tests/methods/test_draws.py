@@ -1,7 +1,9 @@
 import numpy as np
+import pytest
 
 from recall_rl.agent.config import AgentConfig
 from recall_rl.collect.row import Row
+from recall_rl.errors import UsageError
 from recall_rl.memory.memory import Memory
 from recall_rl.memory.reservoir import ranks
 from recall_rl.methods.draws import everything, half_past, reservoir, this_task, with_reference
@@ -10,9 +12,9 @@ from recall_rl.tasks.task import Stage
 ROW, CONFIG = Row(1, 1), AgentConfig(batch=64)
 
 
-def memory(lengths):
+def memory(lengths, tasks=5):
     """Rows whose reward tells their position and whose observation tells their number."""
-    made = Memory(ROW, 5)
+    made = Memory(ROW, tasks)
     for position, length in lengths.items():
         rows = np.zeros((length, ROW.width), np.float32)
         rows[:, ROW.reward] = position
@@ -30,7 +32,7 @@ def test_half_of_each_batch_is_new_and_half_is_drawn_from_all_old_rows_alike():
     assert set(np.unique(positions[:, 64:])) == {0, 1}
     assert abs((positions[:, 64:] == 0).mean() - 0.75) < 0.02
     np.testing.assert_array_equal(drawn.heads[drawn.learn.slot], positions, "each row's slot is its own head")
-    np.testing.assert_array_equal(drawn.heads, [3, 0, 1, 5, 5], "places left over hold the scratch head")
+    np.testing.assert_array_equal(drawn.heads, [3, 0, 1])
     numbers = drawn.learn.rows[:, 64:, 0][positions[:, 64:] == 1]
     assert set(numbers) == set(range(100)), "every row can be drawn"
 
@@ -108,3 +110,43 @@ def test_a_reference_is_drawn_from_the_rows_kept_of_old_tasks():
     np.testing.assert_array_equal(drawn.learn.rows[..., ROW.reward], 2)
     assert set(np.unique(drawn.reference.rows[..., ROW.reward])) == {0, 1}
     np.testing.assert_array_equal(drawn.heads[drawn.reference.slot], drawn.reference.rows[..., ROW.reward])
+
+
+def test_with_a_limit_a_chunk_has_few_old_tasks_and_all_get_their_turn():
+    given, stage = memory({0: 200, 1: 200, 2: 200, 3: 200}), Stage(new=(3,))
+    for position in (0, 1, 2):
+        given.teach(position, given.segments[position], 200).outputs.append(np.full((200, 2), position, np.float32))
+    drawn = [
+        half_past(old_tasks=2).batches(given, stage, CONFIG, 5, 10**6, np.random.default_rng(seed))
+        for seed in range(20)
+    ]
+    for one in drawn:
+        assert len(one.heads) == 3
+        assert one.heads[0] == 3
+        assert set(one.heads[one.distil.slot].ravel()) <= set(one.heads[1:].tolist())
+        np.testing.assert_array_equal(one.heads[one.learn.slot], one.learn.rows[..., ROW.reward])
+        np.testing.assert_array_equal(one.heads[one.distil.slot], one.distil.rows[..., -1])
+    assert {int(p) for one in drawn for p in one.heads} == {0, 1, 2, 3}
+
+
+def test_a_limit_that_is_not_reached_changes_no_row():
+    given, stage = memory({0: 200, 1: 200, 2: 200}), Stage(new=(2,))
+    free, bound = (
+        draw.batches(given, stage, CONFIG, 5, 10**6, np.random.default_rng(0))
+        for draw in (half_past(), half_past(old_tasks=2))
+    )
+    np.testing.assert_array_equal(free.learn.rows, bound.learn.rows)
+    np.testing.assert_array_equal(free.heads, bound.heads)
+    with pytest.raises(UsageError, match="at least one"):
+        half_past(old_tasks=0)
+
+
+def test_slots_for_old_tasks_double_as_tasks_are_met():
+    counts = []
+    for met in range(1, 10):
+        given, stage = memory(dict.fromkeys(range(met), 20), tasks=9), Stage(new=(met - 1,))
+        heads = half_past().batches(given, stage, CONFIG, 1, 10**6, np.random.default_rng(0)).heads
+        counts.append(len(heads))
+        assert heads[:met].tolist() == [met - 1, *range(met - 1)]
+        assert all(heads[met:] == 9), "places left over hold the scratch head"
+    assert counts == [1, 2, 3, 5, 5, 9, 9, 9, 9]

@@ -37,10 +37,17 @@ def actors(
 
     `tried` puts other heads in place of a position's own.
     """
+    # Where the mask shows all positions the same trunk, they share its arrays, also when they are sent to workers.
+    trunks: list[tuple[Layers, tuple[Dense, ...]]] = []
+
+    def trunk(layers: Layers) -> tuple[Dense, ...]:
+        if not trunks or any(new is not old for new, old in zip(layers, trunks[-1][0], strict=True)):
+            trunks.append((layers, tuple(_dense(layer) for layer in layers)))
+        return trunks[-1][1]
 
     def actor(position: int) -> Actor:
         shared, heads = method.mask.view(agent.mask, position, agent.shared.params, agent.heads.params, None)
         head = _head(heads.actor, position) if tried is None else tried[position]
-        return Actor(tuple(_dense(layer) for layer in (*shared.actor, *head)), config.actor.activation)
+        return Actor((*trunk(shared.actor), *(_dense(layer) for layer in head)), config.actor.activation)
 
     return [actor(position) for position in positions]

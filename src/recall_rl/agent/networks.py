@@ -10,6 +10,9 @@ from jaxtyping import Array, Float, Int
 
 from recall_rl.agent.config import NetworkConfig
 from recall_rl.collect.policy import LEAK, NORM_EPSILON, Activation
+from recall_rl.memory.sample import UNKNOWN, Shares
+
+jax.tree_util.register_static(Shares)
 
 
 class Norm(eqx.Module):
@@ -63,9 +66,32 @@ def _affine(layer: Layer, x: Float[Array, "rows inputs"], slot: Int[Array, " row
         return x @ layer.w + layer.b[None]
     if layer.w.shape[0] == 1:
         return x @ layer.w[0] + layer.b
-    # One product for each slot, then each row keeps its own: on CPUs separate products beat a batched one.
-    every = jnp.stack([x @ w for w in layer.w])
-    return jnp.take_along_axis(every, slot[None, :, None], axis=0)[0] + layer.b[slot]
+    return _own_product(layer.w, x, slot) + layer.b[slot]
+
+
+_APART = 16
+"""Heads up to which each has a product of its own; more would make programs that take minutes to compile."""
+
+
+def _own_product(
+    w: Float[Array, "heads inputs outputs"], x: Float[Array, "rows inputs"], slot: Int[Array, " rows"]
+) -> Float[Array, "rows outputs"]:
+    """Each row times the matrix of its slot: products with all of them, of which each row keeps its own."""
+    heads, inputs, outputs = w.shape
+    if heads > _APART:
+        every = (x @ jnp.moveaxis(w, 0, 1).reshape(inputs, heads * outputs)).reshape(-1, heads, outputs)
+        return jnp.take_along_axis(every, slot[:, None, None], axis=1)[:, 0]
+    # On CPUs separate products beat a batched one.
+    each = [x @ one[0] for one in _parts(w, (1,) * heads)]
+    own = each[0]
+    for k, other in enumerate(each[1:], start=1):
+        own = jnp.where(slot[:, None] == k, other, own)
+    return own
+
+
+def _parts(x: Float[Array, "heads ..."], sizes: tuple[int, ...]) -> list[Array]:
+    """The array in parts along its first axis; their gradients are joined, where those of slices are added up."""
+    return jax.lax.split(x, sizes)
 
 
 def _normalise(norm: Norm, h: Float[Array, "rows width"], slot: Int[Array, " rows"]) -> Float[Array, "rows width"]:
@@ -82,16 +108,36 @@ def _activate(h: Float[Array, "rows width"], activation: Activation) -> Float[Ar
     return jnp.tanh(h) if activation == "tanh" else jax.nn.leaky_relu(h, LEAK)
 
 
+def _through(
+    layers: Layers, activation: Activation, h: Float[Array, "rows inputs"], slot: Int[Array, " rows"]
+) -> Float[Array, "rows width"]:
+    """What hidden layers make of h."""
+    for layer in layers:
+        h = _affine(layer, h, slot)
+        h = _activate(h, activation) if layer.norm is None else _normalise(layer.norm, h, slot)
+    return h
+
+
 def forward(
     trunk: Layers,
     heads: Layers,
     activation: Activation,
     x: Float[Array, "rows inputs"],
     slot: Int[Array, " rows"],
+    shares: Shares = UNKNOWN,
 ) -> Float[Array, "rows outputs"]:
-    """The outputs of each row's own head; `slot` says which of the given heads that is."""
-    h = x
-    for layer in (*trunk, *heads[:-1]):
-        h = _affine(layer, h, slot)
-        h = _activate(h, activation) if layer.norm is None else _normalise(layer.norm, h, slot)
-    return _affine(heads[-1], h, slot)
+    """The outputs of each row's own head; `slot` says which of the given that is, `shares` what is known of it."""
+    h = _through(trunk, activation, x, slot)
+    # Blocks of rows, each with the heads it may belong to: one for each share, and the later slots for the rest.
+    rows = (*shares.rows, len(x) - sum(shares.rows))
+    sizes = (*(1 for _ in shares.rows), len(heads[-1].b) - len(shares.rows))
+    leaves, tree = jax.tree.flatten(heads)
+    each = zip(*(_parts(leaf, sizes) for leaf in leaves), strict=True)
+    out: list[Array] = []
+    for first, (count, some) in enumerate(zip(rows, each, strict=True)):
+        mine = slice(sum(rows[:first]), sum(rows[: first + 1]))
+        if count:
+            own: Layers = jax.tree.unflatten(tree, some)
+            hidden = _through(own[:-1], activation, h[mine], slot[mine] - first)
+            out.append(_affine(own[-1], hidden, slot[mine] - first))
+    return out[0] if len(out) == 1 else jnp.concatenate(out)

@@ -14,7 +14,7 @@ from recall_rl.agent.networks import Layers, forward
 from recall_rl.agent.state import Params
 from recall_rl.collect.policy import LOG_STD_MAX, LOG_STD_MIN
 from recall_rl.collect.row import Row
-from recall_rl.memory.sample import Group
+from recall_rl.memory.sample import UNKNOWN, Group, Shares
 
 
 class Gaussian(NamedTuple):
@@ -35,6 +35,8 @@ class Transitions(NamedTuple):
     slot: Int[Array, " rows"]
     weight: Float[Array, " rows"] | None
     """How much each row counts in a mean over rows; None: all alike."""
+    shares: Shares = UNKNOWN
+    """Which rows surely belong to which slots."""
 
 
 class Lessons(NamedTuple):
@@ -43,6 +45,7 @@ class Lessons(NamedTuple):
     s: Float[Array, "rows observation"]
     pi: Gaussian
     slot: Int[Array, " rows"]
+    shares: Shares = UNKNOWN
 
 
 class Groups(NamedTuple):
@@ -60,7 +63,7 @@ def columns(learn: Group, reference: Group, distil: Group, row: Row) -> Groups:
     return Groups(
         _transitions(learn, row),
         _transitions(reference, row),
-        Lessons(lessons[:, : row.observation_size], Gaussian(mean, log_std), distil.slot),  # pyright: ignore
+        Lessons(lessons[:, : row.observation_size], Gaussian(mean, log_std), distil.slot, distil.shares),  # pyright: ignore
     )
 
 
@@ -74,6 +77,7 @@ def _transitions(group: Group, row: Row) -> Transitions:
         s_next=rows[:, row.next_observation],
         slot=group.slot,  # pyright: ignore[reportArgumentType]
         weight=group.weight,  # pyright: ignore[reportArgumentType]
+        shares=group.shares,
     )
 
 
@@ -88,10 +92,16 @@ def target_entropy(config: AgentConfig, action_size: int) -> float:
 
 
 def policy(
-    config: AgentConfig, shared: Params, heads: Params, s: Float[Array, "rows observation"], slot: Int[Array, " rows"]
+    config: AgentConfig,
+    shared: Params,
+    heads: Params,
+    s: Float[Array, "rows observation"],
+    slot: Int[Array, " rows"],
+    shares: Shares = UNKNOWN,
 ) -> Gaussian:
     """pi_phi(. | s) of each row's own head."""
-    mean, log_std = jnp.split(forward(shared.actor, heads.actor, config.actor.activation, s, slot), 2, axis=-1)
+    outputs = forward(shared.actor, heads.actor, config.actor.activation, s, slot, shares)
+    mean, log_std = jnp.split(outputs, 2, axis=-1)
     return Gaussian(mean, jnp.clip(log_std, LOG_STD_MIN, LOG_STD_MAX))
 
 
@@ -113,9 +123,10 @@ def value(
     s: Float[Array, "rows observation"],
     a: Float[Array, "rows action"],
     slot: Int[Array, " rows"],
+    shares: Shares = UNKNOWN,
 ) -> Float[Array, " rows"]:
     """Q(s, a) of each row's own head, as the network puts it out (normalised, if targets are)."""
-    return forward(trunk, heads, config.critic.activation, jnp.concatenate([s, a], axis=-1), slot)[:, 0]
+    return forward(trunk, heads, config.critic.activation, jnp.concatenate([s, a], axis=-1), slot, shares)[:, 0]
 
 
 def critic_loss(

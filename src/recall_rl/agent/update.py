@@ -7,6 +7,7 @@ weights, moments and step count.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 import equinox as eqx
@@ -18,7 +19,7 @@ from recall_rl.agent import sac
 from recall_rl.agent.config import AgentConfig
 from recall_rl.agent.state import AgentState, Params, Part, inner, optimiser
 from recall_rl.collect.row import Row
-from recall_rl.memory.sample import Batches
+from recall_rl.memory.sample import Batches, Group
 from recall_rl.methods.method import Method, Moment
 
 Metrics = dict[str, Float[Array, ""]]
@@ -45,8 +46,37 @@ class Rules(NamedTuple):
     would still change how the compiler rounds."""
 
 
+class Chance(NamedTuple):
+    """The randomness of one update, a function of the run's key and the update's number."""
+
+    key: PRNGKeyArray
+    """For the weights that the mask may draw."""
+    learn: Float[Array, "2 rows action"]
+    """Standard normal numbers for actions: in the next states, and in the states."""
+    reference: Float[Array, "2 reference_rows action"]
+    """The same for the reference group."""
+
+
+def chances(state: AgentState, batches: Batches, row: Row) -> Chance:
+    """The randomness of each update of a chunk, drawn at once: within the scan, many small draws cost far more."""
+
+    def draw(number: Int[Array, ""]) -> Chance:
+        key = jax.random.fold_in(state.key, number)
+
+        def normal(key: PRNGKeyArray, group: Group) -> Float[Array, "2 rows action"]:
+            return jax.random.normal(key, (2, group.rows.shape[1], row.action_size))
+
+        return Chance(key, normal(key, batches.learn), normal(jax.random.fold_in(key, 3), batches.reference))
+
+    return jax.vmap(draw)(state.updates + jnp.arange(len(batches.learn.rows)))
+
+
+@lru_cache(maxsize=4)
 def make_update(method: Method, config: AgentConfig, row: Row, compiled: bool = True) -> Update:
-    """The function that learns from one chunk's batches; the state given to it is used up."""
+    """The function that learns from one chunk's batches; the state given to it is used up.
+
+    The last few are kept, so that a process that trains the same way again does not compile again.
+    """
 
     def chunk(state: AgentState, batches: Batches, anchored: bool = True) -> tuple[AgentState, Metrics]:
         rules = Rules(method, config, row, anchored)
@@ -54,10 +84,11 @@ def make_update(method: Method, config: AgentConfig, row: Row, compiled: bool = 
 
         def body(carry: AgentState, batch: Any) -> tuple[AgentState, Metrics]:
             groups = sac.columns(batch[0], batch[1], batch[2], row)
-            return update(rules, carry, groups, jnp.asarray(batches.heads[0]), jnp.asarray(batches.rate))
+            return update(rules, carry, groups, batch[3], jnp.asarray(batches.heads[0]), jnp.asarray(batches.rate))
 
         start = eqx.tree_at(lambda s: s.heads, state, heads)
-        end, metrics = jax.lax.scan(body, start, (batches.learn, batches.reference, batches.distil))
+        drawn = chances(state, batches, row)
+        end, metrics = jax.lax.scan(body, start, (batches.learn, batches.reference, batches.distil, drawn))
         back = jax.tree.map(lambda every, some: every.at[batches.heads].set(some), state.heads, end.heads)
         return eqx.tree_at(lambda s: s.heads, end, back), jax.tree.map(jnp.mean, metrics)
 
@@ -65,22 +96,26 @@ def make_update(method: Method, config: AgentConfig, row: Row, compiled: bool = 
 
 
 def update(
-    rules: Rules, state: AgentState, groups: sac.Groups, position: Int[Array, ""], rate: Float[Array, ""]
+    rules: Rules,
+    state: AgentState,
+    groups: sac.Groups,
+    chance: Chance,
+    position: Int[Array, ""],
+    rate: Float[Array, ""],
 ) -> tuple[AgentState, Metrics]:
     """One step on the joint loss: gradients, their combination, clipping, optimiser, mask, Polyak average.
 
     The statistics of the targets are brought up to date at the moment that the method's `targets` part names.
     """
     method, config, batch = rules.method, rules.config, groups.learn
-    key = jax.random.fold_in(state.key, state.updates)
-    y, noise = _targets(rules, state, batch, position, key)
+    y = _targets(rules, state, batch, position, chance.key, chance.learn[0])
 
     def adapt(heads: Part, moment: Moment) -> Part:
         return _adapted(rules, heads, y, batch.slot) if method.targets.moment == moment else heads
 
     state = eqx.tree_at(lambda s: s.heads, state, adapt(state.heads, "before the gradient"))
-    grads, metrics = _gradient(rules, state, groups, position, y, noise, key)
-    reference = _reference_gradient(rules, state, groups, position, key)
+    grads, metrics = _gradient(rules, state, groups, position, y, chance)
+    reference = _reference_gradient(rules, state, groups, position, chance)
     grads = _clip(method.mask.combine(state.mask, position, grads, reference), config.clip)
     state = eqx.tree_at(lambda s: s.heads, state, adapt(state.heads, "before the step"))
     shared, heads = _step(rules, state, position, grads, rate)
@@ -98,17 +133,21 @@ def _adapted(rules: Rules, heads: Part, y: Float[Array, " rows"], slot: Int[Arra
 
 
 def _targets(
-    rules: Rules, state: AgentState, batch: sac.Transitions, position: Int[Array, ""], key: PRNGKeyArray
-) -> tuple[Float[Array, " rows"], Float[Array, "rows action"]]:
-    """The target y of each row, in the reward's units, from the target critics and the present policy; and noise."""
+    rules: Rules,
+    state: AgentState,
+    batch: sac.Transitions,
+    position: Int[Array, ""],
+    key: PRNGKeyArray,
+    noise: Float[Array, "rows action"],
+) -> Float[Array, " rows"]:
+    """The target y of each row, in the reward's units, from the target critics and the present policy."""
     method, config = rules.method, rules.config
-    noise = jax.random.normal(key, (2, len(batch.r), rules.row.action_size))
     seen = method.mask.view(state.mask, position, state.shared.params, state.heads.params, jax.random.fold_in(key, 1))
-    pi = sac.policy(config, *seen, batch.s_next, batch.slot)
-    a_next, log_pi = sac.sample(pi, noise[0])
+    pi = sac.policy(config, *seen, batch.s_next, batch.slot, batch.shares)
+    a_next, log_pi = sac.sample(pi, noise)
     q_next = jnp.minimum(
         *(
-            sac.value(config, trunk, head, batch.s_next, a_next, batch.slot)
+            sac.value(config, trunk, head, batch.s_next, a_next, batch.slot, batch.shares)
             for trunk, head in zip(state.shared.targets, state.heads.targets, strict=True)
         )
     )
@@ -116,7 +155,7 @@ def _targets(
     log_alpha = state.heads.params.log_alpha
     assert log_alpha is not None
     alpha = jnp.exp(log_alpha)[batch.slot] * method.targets.entropy_unit(state.heads.statistics, batch.slot)
-    return sac.soft_target(batch.r, batch.terminated, config.gamma, q_next, alpha, log_pi), noise[1]
+    return sac.soft_target(batch.r, batch.terminated, config.gamma, q_next, alpha, log_pi)
 
 
 def _gradient(
@@ -125,15 +164,14 @@ def _gradient(
     groups: sac.Groups,
     position: Int[Array, ""],
     y: Float[Array, " rows"],
-    noise: Float[Array, "rows action"],
-    key: PRNGKeyArray,
+    chance: Chance,
 ) -> tuple[Both, Metrics]:
     """The gradient of the joint loss (equation 9) on the group to learn from."""
     y_norm = rules.method.targets.normalise(state.heads.statistics, y, groups.learn.slot)
 
     def loss(params: Both) -> tuple[Float[Array, ""], Metrics]:
-        seen = rules.method.mask.view(state.mask, position, *params, jax.random.fold_in(key, 2))
-        learning, metrics = _loss(rules, seen, groups.learn, y_norm, noise)
+        seen = rules.method.mask.view(state.mask, position, *params, jax.random.fold_in(chance.key, 2))
+        learning, metrics = _loss(rules, seen, groups.learn, y_norm, chance.learn[1])
         if not rules.anchored:
             return learning, {**metrics, "anchor_loss": jnp.zeros(())}
         anchor = rules.method.anchor.loss(state.anchor, rules.config, params, seen, groups)
@@ -143,19 +181,19 @@ def _gradient(
 
 
 def _reference_gradient(
-    rules: Rules, state: AgentState, groups: sac.Groups, position: Int[Array, ""], key: PRNGKeyArray
+    rules: Rules, state: AgentState, groups: sac.Groups, position: Int[Array, ""], chance: Chance
 ) -> Both | None:
     """The gradient of the same losses, without the anchor, on the reference group; None if it has no rows."""
     batch = groups.reference
     if len(batch.r) == 0:
         return None
-    key = jax.random.fold_in(key, 3)
-    y, noise = _targets(rules, state, batch, position, key)
+    key = jax.random.fold_in(chance.key, 3)
+    y = _targets(rules, state, batch, position, key, chance.reference[0])
     y_norm = rules.method.targets.normalise(state.heads.statistics, y, batch.slot)
 
     def loss(params: Both) -> Float[Array, ""]:
         seen = rules.method.mask.view(state.mask, position, *params, jax.random.fold_in(key, 2))
-        return _loss(rules, seen, batch, y_norm, noise)[0]
+        return _loss(rules, seen, batch, y_norm, chance.reference[1])[0]
 
     return jax.grad(loss)((state.shared.params, state.heads.params))
 
@@ -168,10 +206,12 @@ def _loss(
     still = jax.lax.stop_gradient
 
     def values(shared: Params, heads: Params, a: Float[Array, "rows action"]) -> tuple[Array, Array]:
-        first, second = (sac.value(config, shared.critics[k], heads.critics[k], batch.s, a, batch.slot) for k in (0, 1))
+        first, second = (
+            sac.value(config, shared.critics[k], heads.critics[k], batch.s, a, batch.slot, batch.shares) for k in (0, 1)
+        )
         return first, second
 
-    pi = sac.policy(config, shared, heads, batch.s, batch.slot)
+    pi = sac.policy(config, shared, heads, batch.s, batch.slot, batch.shares)
     a_pi, log_pi = sac.sample(pi, noise)
     q_pi = jnp.minimum(*values(still(shared), still(heads), a_pi))
     q = values(shared, heads, batch.a)
@@ -236,10 +276,16 @@ def _step(
     return part(state.shared, updates[0], shared_adam), part(state.heads, updates[1], head_adam)
 
 
+def _all_present(slots: int, batch: sac.Transitions) -> bool:
+    """Whether it is known beforehand that each slot has rows to learn from."""
+    known, rest = batch.shares.rows, len(batch.r) - sum(batch.shares.rows)
+    return all(known) and (len(known) == slots or (len(known) == slots - 1 and rest > 0))
+
+
 def _only_present(new: Part, old: Part, groups: sac.Groups) -> Part:
     """New values where the batch has rows of a head, old ones elsewhere; lessons are rows for the actor alone."""
     slots = jax.tree.leaves(old)[0].shape[0]
-    if slots == 1:
+    if _all_present(slots, groups.learn):
         return new
 
     def present(*slot: Any) -> Bool[Array, " slots"]:

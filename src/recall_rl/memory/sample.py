@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -26,6 +27,18 @@ class Source(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Shares:
+    """What is known of a group's slots ahead of any draw, so that no row goes through heads it cannot belong to."""
+
+    rows: tuple[int, ...] = ()
+    """The group begins with this many rows of slot 0, this many of slot 1, and so on; all others are of later slots."""
+
+
+UNKNOWN = Shares()
+"""Any row may belong to any slot."""
+
+
 class Group(NamedTuple):
     """Rows of one kind for K updates."""
 
@@ -35,6 +48,8 @@ class Group(NamedTuple):
     """(K, B): which of the chunk's heads each row belongs to."""
     weight: Rows | None = None
     """(K, B): how much each row counts in a mean over rows; None: all alike."""
+    shares: Shares = UNKNOWN
+    """Which rows surely belong to which slots; by default nothing is known."""
 
 
 class Batches(NamedTuple):

@@ -56,7 +56,7 @@ def distil(lam: float, states: int | None = None, mean_over_actions: bool = Fals
         lesson = groups.distil
         if lesson.s.shape[0] == 0:
             return jnp.zeros(())
-        each = divergence(sac.policy(config, *seen, lesson.s, lesson.slot), lesson.pi)
+        each = divergence(sac.policy(config, *seen, lesson.s, lesson.slot, lesson.shares), lesson.pi)
         return lam * jnp.mean(each if mean_over_actions else jnp.sum(each, axis=-1))
 
     def consolidate(agent: AgentState, ended: Ended) -> AgentState:

@@ -60,11 +60,15 @@ def recall_pd(lam: float = 1.0) -> Method:
 
 
 def recall(
-    lam: float = 1.0, beta: float = 3e-4, inherit_statistics: bool = False, inherit_temperature: bool = False
+    lam: float = 1.0,
+    beta: float = 3e-4,
+    inherit_statistics: bool = False,
+    inherit_temperature: bool = False,
+    old_tasks: int | None = None,
 ) -> Method:
-    """Replay with both."""
+    """Replay with both; of at most `old_tasks` old tasks in a chunk, if given."""
     taken = Inherited(statistics=inherit_statistics, temperature=inherit_temperature)
-    return Method(half_past(), popart(beta), distil(lam), start=best_return(taken), agent=own_values)
+    return Method(half_past(old_tasks=old_tasks), popart(beta), distil(lam), start=best_return(taken), agent=own_values)
 
 
 _WEIGHTS = Inherited(statistics=False, temperature=False)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recall_rl.agent.config import AgentConfig
+from recall_rl.errors import UsageError
 from recall_rl.memory.memory import Memory
 from recall_rl.memory.reservoir import ranks
-from recall_rl.memory.sample import Batches, Group, Source, across, newest, slots
+from recall_rl.memory.sample import UNKNOWN, Batches, Group, Shares, Source, across, newest, slots
 from recall_rl.memory.segment import Segment
 from recall_rl.methods.method import Draw
 from recall_rl.tasks.task import Stage
@@ -21,14 +22,14 @@ def fresh(
     memory: Memory, stage: Stage, config: AgentConfig, updates: int, replay_size: int, rng: np.random.Generator
 ) -> Group:
     """Uniform rows of the stage's new tasks, in equal shares."""
-    shares = np.array_split(np.arange(config.batch), len(stage.new))
+    shares = [len(share) for share in np.array_split(np.arange(config.batch), len(stage.new))]
     parts = [
-        newest(memory, position, updates, len(share), replay_size, rng)
+        newest(memory, position, updates, share, replay_size, rng)
         for position, share in zip(stage.new, shares, strict=True)
     ]
-    slot = np.concatenate([np.full(len(share), i, np.int32) for i, share in enumerate(shares)])
+    slot = np.repeat(np.arange(len(shares), dtype=np.int32), shares)
     rows = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
-    return Group(rows, np.broadcast_to(slot, (updates, config.batch)))
+    return Group(rows, np.broadcast_to(slot, (updates, config.batch)), shares=Shares(tuple(shares)))
 
 
 def nothing(updates: int, width: int) -> Group:
@@ -36,23 +37,42 @@ def nothing(updates: int, width: int) -> Group:
     return Group(np.empty((updates, 0, width), np.float32), np.empty((updates, 0), np.int32))
 
 
-def lessons(memory: Memory, stage: Stage, updates: int, batch: int, rng: np.random.Generator) -> Group:
-    """States of all lessons, each with what the old policy did in it."""
+def lessons(
+    memory: Memory,
+    stage: Stage,
+    updates: int,
+    batch: int,
+    rng: np.random.Generator,
+    old: Sequence[int] | None = None,
+) -> Group:
+    """States of all lessons, or of those of these old tasks, each with what the old policy did in it."""
     row = memory.row
     width = row.observation_size + 2 * row.action_size
-
-    if not memory.lessons:
+    sources = {p: lesson for p, lesson in memory.lessons.items() if old is None or p in old}
+    if not sources:
         return nothing(updates, width)
-    rows, owner = across(memory.lessons, width, updates, batch, rng)
-    return Group(rows, _slots_of(memory.lessons, memory, stage)[owner])
+    rows, owner = across(sources, width, updates, batch, rng)
+    return Group(rows, _slots_of(sources, _order(memory, stage, old))[owner], shares=_old_alone(stage))
 
 
 def segments(
-    sources: Mapping[int, Source], memory: Memory, stage: Stage, updates: int, batch: int, rng: np.random.Generator
+    sources: Mapping[int, Source],
+    memory: Memory,
+    stage: Stage,
+    updates: int,
+    batch: int,
+    rng: np.random.Generator,
+    old: Sequence[int] | None = None,
 ) -> Group:
-    """Uniform rows of several positions together."""
+    """Uniform rows of several positions together; `old` names the old tasks of this chunk, if not all."""
     rows, owner = across(sources, memory.row.width, updates, batch, rng)
-    return Group(rows, _slots_of(sources, memory, stage)[owner])
+    shares = UNKNOWN if any(p in sources for p in stage.new) else _old_alone(stage)
+    return Group(rows, _slots_of(sources, _order(memory, stage, old))[owner], shares=shares)
+
+
+def _old_alone(stage: Stage) -> Shares:
+    """No row of the new tasks."""
+    return Shares((0,) * len(stage.new))
 
 
 def old_segments(memory: Memory, stage: Stage) -> dict[int, Segment]:
@@ -60,13 +80,13 @@ def old_segments(memory: Memory, stage: Stage) -> dict[int, Segment]:
     return {p: s for p, s in memory.segments.items() if p not in stage.new}
 
 
-def _order(memory: Memory, stage: Stage) -> list[int]:
-    """Positions in the order of their slots: the stage's new tasks, then old ones of which anything is kept."""
-    return [*stage.new, *sorted({*memory.lessons, *memory.segments} - set(stage.new))]
+def _order(memory: Memory, stage: Stage, old: Sequence[int] | None) -> list[int]:
+    """Positions in the order of their slots: the stage's new tasks, then old ones: these, or all that are kept."""
+    kept = sorted({*memory.lessons, *memory.segments} - set(stage.new)) if old is None else old
+    return [*stage.new, *kept]
 
 
-def _slots_of(positions: Iterable[int], memory: Memory, stage: Stage) -> NDArray[np.int32]:
-    order = _order(memory, stage)
+def _slots_of(positions: Iterable[int], order: Sequence[int]) -> NDArray[np.int32]:
     return np.array([order.index(p) for p in positions], np.int32)
 
 
@@ -76,12 +96,19 @@ def batches_of(
     learn: Group,
     distil: Group,
     reference: Group | None = None,
+    old: Sequence[int] | None = None,
 ) -> Batches:
-    """A chunk's batches: one slot a new task and, once anything old is kept, one for every task there is."""
-    order = _order(memory, stage)
-    count = memory.tasks if len(order) > len(stage.new) else len(stage.new)
+    """A chunk's batches: one slot a new task, and slots for the old tasks of which anything is kept.
+
+    Slots for old tasks double in number when there are too few, so that a long run compiles few programs and an update
+    of its second task does not pay for its last.
+    """
+    order, new = _order(memory, stage, old), len(stage.new)
+    room = len(order) - new
+    if room and old is None:
+        room = min(1 << (room - 1).bit_length(), memory.tasks - new)
     empty = nothing(len(learn.rows), memory.row.width)
-    return Batches(learn, reference or empty, distil, slots(order, count, memory.tasks))
+    return Batches(learn, reference or empty, distil, slots(order, new + room, memory.tasks))
 
 
 def this_task() -> Draw:
@@ -97,30 +124,43 @@ def this_task() -> Draw:
     return Draw(batches, forget=lambda memory, stage, rng: memory.keep(()))
 
 
-def half_past(old_loss: Literal["mean", "times old tasks"] = "mean") -> Draw:
+def half_past(old_loss: Literal["mean", "times old tasks"] = "mean", old_tasks: int | None = None) -> Draw:
     """As many rows of all old tasks together as of the new one: the paper's 50-50 mix.
 
     `old_loss` says how the rows count: all alike, or, as in the authors' code, the mean over the old rows is
-    multiplied by the number of old tasks and added to the mean over the new ones.
+    multiplied by the number of old tasks and added to the mean over the new ones. With `old_tasks`, a chunk has rows
+    and lessons of that many old tasks at most, drawn anew for each chunk, so that an update does not cost more the more
+    tasks there are.
     """
+    if old_tasks is not None and old_tasks < 1:
+        raise UsageError(f"old_tasks is {old_tasks}; a chunk needs rows of at least one old task.")
 
     def batches(
         memory: Memory, stage: Stage, config: AgentConfig, updates: int, replay_size: int, rng: np.random.Generator
     ) -> Batches:
+        all_old = old_segments(memory, stage)
+        some = _some(sorted(all_old), old_tasks, rng)
         learn = fresh(memory, stage, config, updates, replay_size, rng)
-        distil = lessons(memory, stage, updates, config.batch, rng)
-        old = old_segments(memory, stage)
+        distil = lessons(memory, stage, updates, config.batch, rng, some)
+        old = {p: all_old[p] for p in all_old if some is None or p in some}
         if old:
-            past = segments(old, memory, stage, updates, config.batch, rng)
+            past = segments(old, memory, stage, updates, config.batch, rng, some)
             rows = np.concatenate([learn.rows, past.rows], axis=1)
             slot = np.concatenate([learn.slot, past.slot], axis=1)
             # A mean over 2 B rows: a weight of 2 makes the sum of two means of B rows each.
-            each = np.repeat([2.0, 2.0 * len(old)], config.batch).astype(np.float32)
+            each = np.repeat([2.0, 2.0 * len(all_old)], config.batch).astype(np.float32)
             weight = None if old_loss == "mean" else np.broadcast_to(each, slot.shape)
-            learn = Group(rows, slot, weight)
-        return batches_of(memory, stage, learn, distil)
+            learn = Group(rows, slot, weight, learn.shares)
+        return batches_of(memory, stage, learn, distil, old=some)
 
     return Draw(batches, forget=lambda memory, stage, rng: None)
+
+
+def _some(old: Sequence[int], most: int | None, rng: np.random.Generator) -> list[int] | None:
+    """At most so many of the old tasks, at random; None: all of them."""
+    if most is None or len(old) <= most:
+        return None
+    return sorted(int(p) for p in rng.choice(old, most, replace=False))
 
 
 def everything() -> Draw:

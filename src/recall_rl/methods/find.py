@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 from importlib.metadata import entry_points
 from typing import Any, get_type_hints
 
@@ -58,10 +60,16 @@ def options(name: str) -> dict[str, Option]:
 def method(name: str, chosen: Mapping[str, Any] | None = None) -> Method:
     """The method of this name with these options; texts, as from a command line, become what an option needs."""
     build, typed = _builder(name), typed_options(name, chosen or {})
-    made = build(**typed)
+    made = _made(build, **typed)
     if not isinstance(made, Method):
         raise UsageError(f"{name!r} must return a recall_rl.methods.method.Method; it returned {type(made).__name__}.")
     return made
+
+
+@lru_cache(maxsize=32, typed=True)
+def _made(build: Callable[..., Method], /, **chosen: Option) -> Method:
+    """One record for the same options, so that what is compiled for it serves again."""
+    return build(**chosen)
 
 
 def typed_options(name: str, chosen: Mapping[str, Any]) -> dict[str, Option]:
