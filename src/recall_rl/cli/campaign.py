@@ -81,7 +81,7 @@ class RunCommand:
             clean_done(campaign, found=ended)
         aside = [s for s in ended if s.state == "set aside"]
         done = sum(s.state == "done" and s.job.wanted for s in ended)
-        where = " ".join(str(path) for path in (self.out / "runs", *self.done))
+        where = " ".join(str(path) for path in (self.out / "runs", *self.done) if path.exists())
         print(f"{done} of {sum(s.job.wanted for s in ended)} runs done: recall report {where}")
         for standing in aside:
             print(f"set aside: {standing.job.place}: {standing.reason or 'what it extends was set aside'}")
