@@ -1,4 +1,4 @@
-"""How often the gate errs and how soon it answers, by simulation; results/gate.json is what it prints.
+"""How often the gate errs and how soon it answers, by simulation; results/gate.jsonl is what it prints.
 
 python benchmarks/gate.py
 

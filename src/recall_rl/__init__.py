@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from recall_rl.analysis.store import results as results
+    from recall_rl.reports.push import push as push
     from recall_rl.runs.directory import RunDirectory as RunDirectory
     from recall_rl.runs.evaluate import evaluate as evaluate
+    from recall_rl.runs.export import export as export
     from recall_rl.runs.extend import extend as extend
     from recall_rl.runs.gate import gate as gate
+    from recall_rl.runs.policy import load as load
     from recall_rl.runs.train import resume as resume
     from recall_rl.runs.train import train as train
     from recall_rl.tasks.own import OwnTask as OwnTask
@@ -20,8 +23,11 @@ _PUBLIC = {
     "OwnTask": "recall_rl.tasks.own",
     "RunDirectory": "recall_rl.runs.directory",
     "evaluate": "recall_rl.runs.evaluate",
+    "export": "recall_rl.runs.export",
     "extend": "recall_rl.runs.extend",
     "gate": "recall_rl.runs.gate",
+    "load": "recall_rl.runs.policy",
+    "push": "recall_rl.reports.push",
     "results": "recall_rl.analysis.store",
     "resume": "recall_rl.runs.train",
     "train": "recall_rl.runs.train",

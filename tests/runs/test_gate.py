@@ -4,6 +4,7 @@ import dataclasses
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -160,3 +161,15 @@ def test_no_jax_is_needed(file):
     code = f"import sys, recall_rl; recall_rl.gate({str(old)!r}, {str(old)!r}, episodes=1); print('jax' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout) == (0, "False\n"), done.stderr
+
+
+@pytest.mark.slow
+def test_on_robot_tasks_the_same_policy_passes_and_a_damaged_one_is_caught(tmp_path):
+    """The figures of docs/gate.md; about half a minute."""
+    shaken = tmp_path / "shaken.safetensors"
+    script = Path(__file__).parents[2] / "examples" / "shake.py"
+    subprocess.run([sys.executable, script, "published:two-skills", "window-close", "2", shaken], check=True)
+    same = recall_rl.gate("published:two-skills", "published:two-skills")
+    assert (same.verdict, [s.pairs for s in same.skills]) == ("pass", [80, 80])
+    caught = recall_rl.gate("published:two-skills", shaken)
+    assert (caught.verdict, [(s.verdict, s.pairs) for s in caught.skills]) == ("fail", [("pass", 80), ("fail", 10)])

@@ -2,11 +2,11 @@
 
 A pair is one episode of the old policy and one of the new with the same start, goal and noise; its drop d is 1 if only
 the old policy succeeded (a skill lost), -1 if only the new one did, else 0. Two gamblers watch the pairs. One bets that
-the mean drop is below the limit m: with the bet c his capital is multiplied by 1 + c (m - d) / (1 - m) at every pair. If
-the mean drop is m or more, no bet can be expected to gain, and by Ville's inequality his capital ever reaches 1 / alpha
-with probability alpha at most, however often one looks. The other bets against him. Each spreads his capital over
-several bets once and for all, so it depends on the numbers of the three outcomes alone (betting as in Waudby-Smith and
-Ramdas, "Estimating means of bounded random variables by betting", with a grid of bets).
+the mean drop is below the limit m: with the bet c his capital is multiplied by 1 + c (m - d) / (1 - m) at every pair.
+If the mean drop is m or more, no bet can be expected to gain, and by Ville's inequality his capital ever reaches
+1 / alpha with probability alpha at most, however often one looks. The other bets against him. Each spreads his capital
+over several bets once and for all, so it depends on the numbers of the three outcomes alone (betting as in Waudby-Smith
+and Ramdas, "Estimating means of bounded random variables by betting", with a grid of bets).
 """
 
 from __future__ import annotations

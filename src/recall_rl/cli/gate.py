@@ -21,8 +21,8 @@ _COLOURS = {"pass": "green", "fail": "red", "undecided": "yellow"}
 class Gate:
     """Check that a new policy kept the skills of an old one, before it ships.
 
-    Both play the same episodes (same starts, goals and noise) of every task that the old one knows; a task stops as soon
-    as its answer is clear. Exit code 0: passed; 1: failed or undecided; 2: wrongly asked.
+    Both play the same episodes (same starts, goals and noise) of every task that the old one knows; a task stops as
+    soon as its answer is clear. Exit code 0: passed; 1: failed or undecided; 2: wrongly asked.
     """
 
     old: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="OLD")]
@@ -58,7 +58,6 @@ class Gate:
 
         from recall_rl.runs.gate import gate
 
-        console = Console()
         with Console(stderr=True).status("Playing …") as status:
             found = gate(
                 self.old,
@@ -80,17 +79,16 @@ class Gate:
         if self.json:
             print(json.dumps({**asdict(found), "played": found.played}))
         else:
-            _show(found, console)
+            _show(found)
             if self.page is not None:
                 print(f"The page: {self.page}")
         return 0 if found.verdict == "pass" else 1
 
 
-def _show(found: Answer, console: object) -> None:
+def _show(found: Answer) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    assert isinstance(console, Console)
     table = Table(box=None, pad_edge=False, header_style="dim")
     for name in ("", "task", "old", "new", "drop", "between", "pairs", "verdict"):
         table.add_column(name, justify="left" if name in ("task", "verdict") else "right", no_wrap=True)
@@ -99,5 +97,5 @@ def _show(found: Answer, console: object) -> None:
         between = f"{s.low:.3f} and {s.high:.3f}"
         row = (s.task, f"{s.old:.2f}", f"{s.new:.2f}", f"{s.drop:+.2f}", between, str(s.pairs), verdict)
         table.add_row(str(s.position + 1), *row)
-    console.print(table, highlight=False)
+    Console().print(table, highlight=False)
     print(found.sentence())

@@ -15,9 +15,11 @@ from recall_rl.cli.check import Check
 from recall_rl.cli.completion import Completion
 from recall_rl.cli.doctor import Doctor
 from recall_rl.cli.evaluate import Evaluate
+from recall_rl.cli.export import Export
 from recall_rl.cli.extend import Extend
 from recall_rl.cli.gate import Gate
 from recall_rl.cli.list import List
+from recall_rl.cli.push import Push
 from recall_rl.cli.report import Report
 from recall_rl.cli.resume import Resume
 from recall_rl.cli.runs import Runs
@@ -32,6 +34,8 @@ _DESCRIPTION = """Continual reinforcement learning: learn tasks one after anothe
   recall extend RUN --sequence TASK --out NEW      teach a finished run one more task
   recall evaluate RUN                              play its policy and count successes
   recall gate OLD NEW                              did the new policy keep the old skills?
+  recall export RUN --format onnx                  its policy as one file to act with
+  recall push RUN OWNER/NAME                       its policy on the Hugging Face Hub
   recall video RUN                                 see its policy at work
   recall report runs                               curves, measures and tables of runs as a page
   recall campaign run cw3 --out cw3                many runs: an experiment of the paper
@@ -48,6 +52,8 @@ Command = (
     | Annotated[Extend, tyro.conf.subcommand("extend")]
     | Annotated[Evaluate, tyro.conf.subcommand("evaluate")]
     | Annotated[Gate, tyro.conf.subcommand("gate")]
+    | Annotated[Export, tyro.conf.subcommand("export")]
+    | Annotated[Push, tyro.conf.subcommand("push")]
     | Annotated[Video, tyro.conf.subcommand("video")]
     | Annotated[Report, tyro.conf.subcommand("report")]
     | Annotated[Campaign, tyro.conf.subcommand("campaign")]

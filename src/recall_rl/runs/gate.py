@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -190,6 +191,18 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def _refuse(max_drop: float, alpha: float, episodes: int, seed: int, workers: int | None) -> None:
+    """Refuse what cannot be asked."""
+    if not 0 < max_drop < 1:
+        raise UsageError("--max-drop is a drop of the success rate, more than 0 and less than 1.")
+    if not 0 < alpha <= 0.5:
+        raise UsageError("--alpha is the probability of a wrong answer, more than 0 and at most 0.5.")
+    if episodes < 1 or (workers is not None and workers < 1):
+        raise UsageError("--episodes and --workers must be positive.")
+    if seed < 0:
+        raise UsageError("--seed must not be negative.")
+
+
 def gate(
     old: str | Path,
     new: str | Path,
@@ -209,14 +222,7 @@ def gate(
     Both play the same episodes of every task that the old one knows, and each task stops as soon as its answer is
     clear. The number of workers changes nothing.
     """
-    if not 0 < max_drop < 1:
-        raise UsageError("--max-drop is a drop of the success rate, more than 0 and less than 1.")
-    if not 0 < alpha <= 0.5:
-        raise UsageError("--alpha is the probability of a wrong answer, more than 0 and at most 0.5.")
-    if episodes < 1 or (workers is not None and workers < 1):
-        raise UsageError("--episodes and --workers must be positive.")
-    if seed < 0:
-        raise UsageError("--seed must not be negative.")
+    _refuse(max_drop, alpha, episodes, seed, workers)
     before, after = read_policy(Path(old), None, trust_code), read_policy(Path(new), None, trust_code)
     protocol = before.about.protocol
     waiting = [
@@ -224,15 +230,16 @@ def gate(
         for p, q in _partners(before, after, tasks)
     ]
     stochastic = protocol.stochastic and not deterministic
-    granted, done = risk(alpha, len(waiting)), list[Skill]()
+    granted = risk(alpha, len(waiting))
     team = [ProcessWorker(60.0) for _ in range(workers or cores())]
+    done: list[Skill] = []
     try:
         while waiting:
             count = min(ROUND, episodes - len(waiting[0].episodes))
             played = _play(team, waiting, count, seed, stochastic)
             skills = [trial.skill(max_drop, granted) for trial in played]
             over = [s.verdict != "undecided" or s.pairs == episodes for s in skills]
-            done += [skill for skill, ended in zip(skills, over, strict=True) if ended]
+            done += itertools.compress(skills, over)
             waiting = [trial for trial, ended in zip(played, over, strict=True) if not ended]
             tell(f"{skills[0].pairs} pairs a task; still open: {', '.join(t.task.name for t in waiting) or 'none'}")
     finally:

@@ -19,12 +19,14 @@ from typing import Any
 import msgspec
 import numpy as np
 from safetensors import SafetensorError
-from safetensors.numpy import load, save
+from safetensors.numpy import load as load_arrays
+from safetensors.numpy import save
 
-from recall_rl.collect.policy import Activation, Actor, Array, Dense
-from recall_rl.errors import RunError, UsageError
+from recall_rl.collect.policy import Activation, Actor, Array, Dense, act
+from recall_rl.errors import RunError, UsageError, unknown
 from recall_rl.runs.directory import RunDirectory
 from recall_rl.runs.files import parse_json, read_bounded
+from recall_rl.runs.hub import HUB, fetched
 from recall_rl.runs.published import PREFIX, policy_path
 from recall_rl.runs.trust import refuse_named_code
 from recall_rl.tasks.own import OwnTask
@@ -65,6 +67,33 @@ class Policy:
     about: About
     actors: tuple[Actor, ...]
     """By position."""
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The tasks it knows, by position."""
+        return self.about.tasks
+
+    def act(self, observation: Any, task: str | int, sample: np.random.Generator | None = None) -> Array:
+        """The action in [-1, 1] for one observation of a task, given by name (the last so called) or by position.
+
+        It is the most likely one, or drawn from the policy by the generator `sample`. NumPy is all that is needed.
+        """
+        actor = self.actors[_position(self.tasks, task)]
+        seen, size = np.asarray(observation, np.float32), actor.layers[0].w.shape[0]
+        if seen.shape != (size,):
+            raise UsageError(f"An observation of this policy has the shape ({size},), not {seen.shape}.")
+        count = actor.layers[-1].w.shape[1] // 2
+        return act(actor, seen, None if sample is None else sample.standard_normal(count, np.float32))
+
+
+def _position(tasks: Sequence[str], task: str | int) -> int:
+    if isinstance(task, str):
+        if task not in tasks:
+            raise unknown("task", task, tasks, f"This policy knows: {', '.join(tasks)}.")
+        return len(tasks) - 1 - tasks[::-1].index(task)
+    if not 0 <= task < len(tasks):
+        raise UsageError(f"This policy knows the tasks 0 to {len(tasks) - 1}, not {task}.")
+    return task
 
 
 def file_name(stage: int) -> str:
@@ -111,7 +140,7 @@ def encode_policy(policy: Policy) -> bytes:
 def decode_policy(content: bytes, name: str) -> Policy:
     """The policy of a file that may be damaged or meant to harm."""
     try:
-        arrays = load(content)
+        arrays = load_arrays(content)
         header = parse_json(content[8 : 8 + int.from_bytes(content[:8], "little")], name)
         metadata: dict[str, Any] = header["__metadata__"]
         digest, _, text = metadata["policy"].partition(" ")
@@ -171,8 +200,10 @@ def kept(run: Path) -> dict[int, Path]:
 def read_policy(path: Path, after: int | None = None, trust_code: bool = False) -> Policy:
     """The policy of a file, or that of a run after its last stage or another; code it names must be trusted.
 
-    `published:NAME` is one that comes with the package.
+    `published:NAME` is one that comes with the package, `hf:OWNER/NAME` one from the Hugging Face Hub.
     """
+    if str(path).startswith(HUB):
+        path = fetched(str(path), _LARGEST)
     if str(path).startswith(PREFIX):
         path = policy_path(str(path).removeprefix(PREFIX))
     if path.is_dir():
@@ -194,3 +225,11 @@ def read_policy(path: Path, after: int | None = None, trust_code: bool = False) 
         named = {name: dataclasses.asdict(task) for name, task in policy.about.own.items()}
         refuse_named_code({"sequence": ",".join(policy.about.tasks), "tasks": named}, str(path))
     return policy
+
+
+def load(path: str | Path, after: int | None = None) -> Policy:
+    """The policy of a run folder, a policy file, `published:NAME` or `hf:OWNER/NAME`, to act with; JAX is not needed.
+
+    Loading and acting execute nothing of the file; its tasks are names here.
+    """
+    return read_policy(Path(path), after, trust_code=True)
