@@ -49,6 +49,7 @@ class Config:
     def identity(self) -> str:
         """A hash of all that determines the result; how the work is spread does not."""
         content = {k: v for k, v in dataclasses.asdict(self).items() if k != "machine"}
+        content["options"] = {k: v for k, v in self.options.items() if k not in _ADDED or v is not None}
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
     def label(self) -> str:
@@ -65,6 +66,8 @@ class Config:
 
 
 _LARGEST_FILE = 1 << 20
+_ADDED = {"old_tasks"}
+"""Options that did not exist from the beginning: unset, they leave a run the identity it had before."""
 
 
 def read_file(path: Path) -> dict[str, Any]:
