@@ -54,7 +54,7 @@ def _safetensors(arrays: Arrays) -> Iterator[bytes | memoryview]:
     text += b" " * (-len(text) % 8)
     yield len(text).to_bytes(8, "little") + text
     for name in names:
-        yield memoryview(np.ascontiguousarray(arrays[name]).reshape(-1).view(np.uint8))
+        yield np.ascontiguousarray(arrays[name]).reshape(-1).view(np.uint8).data
 
 
 def decode(content: bytes, manifest: Manifest, new: AgentState, activation: Activation) -> Snapshot:
