@@ -1,3 +1,4 @@
+import dataclasses
 import subprocess
 import sys
 import textwrap
@@ -93,3 +94,10 @@ def test_an_announced_method_is_listed_and_found(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
     assert find.announced()["shyly"].reference == "outside_methods:shy"
     assert find.options("shyly") == {"c": 1e-2}
+
+
+def test_an_option_that_was_added_leaves_earlier_runs_their_identity():
+    now = resolve(method="recall", sequence="probe")
+    before = dataclasses.replace(now, options={k: v for k, v in now.options.items() if k != "old_tasks"})
+    used = resolve(method="recall", sequence="probe", settings=["options.old_tasks=2"])
+    assert before.identity() == now.identity() != used.identity()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -89,7 +91,7 @@ def _own_product(
     return own
 
 
-def _parts(x: Float[Array, "heads ..."], sizes: tuple[int, ...]) -> list[Array]:
+def _parts(x: Float[Array, "heads ..."], sizes: tuple[int, ...]) -> Sequence[Array]:
     """The array in parts along its first axis; their gradients are joined, where those of slices are added up."""
     return jax.lax.split(x, sizes)
 

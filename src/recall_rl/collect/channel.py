@@ -38,6 +38,8 @@ class Sender:
 
     def send(self, message: Any) -> None:
         """Put the arrays of a message in shared memory and the rest in the socket."""
+        if self._file < 0:
+            raise OSError("This channel is closed.")
         buffers: list[pickle.PickleBuffer] = []
         data = pickle.dumps(message, protocol=5, buffer_callback=buffers.append)
         views = [buffer.raw() for buffer in buffers]
@@ -51,6 +53,14 @@ class Sender:
         for (start, stop), view in zip(places, views, strict=True):
             self._memory[start:stop] = view
         self._connection.send((len(self._memory), places, data))
+
+    def close(self) -> None:
+        """Let go of the connection and of the memory; once is enough, twice does no harm."""
+        self._connection.close()
+        if self._file >= 0:
+            self._memory.close()
+            os.close(self._file)
+            self._file = -1
 
 
 class Receiver:

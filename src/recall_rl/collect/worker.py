@@ -310,7 +310,7 @@ class ProcessWorker:
 
     def close(self) -> None:
         """End the process: politely, then not."""
-        self._connection.close()
+        self._sender.close()
         try:
             self._process.wait(timeout=1)
         except subprocess.TimeoutExpired:

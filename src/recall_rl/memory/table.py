@@ -133,6 +133,11 @@ class Table:
             os.close(self._file)
             self._file = None
 
+    def __del__(self) -> None:
+        # Of tables that were forgotten before they were sealed, or left by a run that ended early.
+        if getattr(self, "_file", None) is not None:
+            self.close()
+
     def snapshot(self, root: Path) -> TableRecord:
         """What it holds now; its file lies under `root`."""
         assert self.path is not None
@@ -155,7 +160,7 @@ class Table:
         file = os.open(path, (os.O_RDONLY if record.sealed else os.O_RDWR) | os.O_CLOEXEC | os.O_NOFOLLOW)
         made._file = file
         if os.fstat(file).st_size < made.size():
-            os.close(file)
+            made.close()
             raise DamageError(record, "is shorter than it was")
         if not record.sealed:
             os.ftruncate(file, made.capacity * made._size if mapped else made.size())

@@ -67,7 +67,7 @@ def method(name: str, chosen: Mapping[str, Any] | None = None) -> Method:
 
 
 @lru_cache(maxsize=32, typed=True)
-def _made(build: Callable[..., Method], /, **chosen: Option) -> Method:
+def _made(build: Callable[..., Any], /, **chosen: Option) -> Any:
     """One record for the same options, so that what is compiled for it serves again."""
     return build(**chosen)
 

@@ -26,7 +26,7 @@ RESULTS_VERSION = 2
 """Rises with any change that alters numbers; results of different versions are not compared."""
 
 
-_LATER = (("protocol", "recipe", "full"),)
+_LATER = (("protocol", "recipe", "full"), ("options", "old_tasks", None))
 """Settings that came after runs had identities, as (part, name, value): left out of the hash at this value."""
 
 
@@ -57,8 +57,8 @@ class Config:
         """A hash of all that determines the result; how the work is spread does not."""
         content = {k: v for k, v in self._plain().items() if k != "machine"}
         for part, name, usual in _LATER:
-            if content[part][name] == usual:
-                del content[part][name]
+            if content[part].get(name) == usual:
+                content[part].pop(name, None)
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
     def label(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,13 +38,17 @@ def sync_folder(path: Path) -> None:
         os.close(folder)
 
 
-def write_new(path: Path, content: bytes) -> FileRecord:
-    """Write a file and bring it to the disk."""
+def write_new(path: Path, content: bytes | Iterable[bytes | memoryview]) -> FileRecord:
+    """Write a file, given whole or in parts, and bring it to the disk."""
+    length, digest = 0, hashlib.sha256()
     with open(path, "xb") as file:
-        file.write(content)
+        for part in (content,) if isinstance(content, bytes) else content:
+            file.write(part)
+            digest.update(part)
+            length += len(part)
         file.flush()
         os.fsync(file.fileno())
-    return FileRecord(len(content), hashlib.sha256(content).hexdigest())
+    return FileRecord(length, digest.hexdigest())
 
 
 def replace_file(path: Path, content: bytes) -> None:

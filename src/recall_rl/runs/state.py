@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -10,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError
-from safetensors.numpy import load, save
+from safetensors.numpy import load
 
 from recall_rl.agent.state import AgentState
 from recall_rl.collect.play import OpenEpisode
@@ -22,8 +23,8 @@ from recall_rl.training.snapshot import Snapshot
 Arrays = dict[str, NDArray[Any]]
 
 
-def encode(snapshot: Snapshot) -> bytes:
-    """The content of the file."""
+def encode(snapshot: Snapshot) -> Iterator[bytes | memoryview]:
+    """The content of the file in parts: beside the snapshot's own arrays nothing of their size is made."""
     arrays = dict(agent_arrays(snapshot.agent))
     for position, actor in snapshot.acting.items():
         arrays |= _actor_arrays(actor, f"acting.{position}")
@@ -34,7 +35,26 @@ def encode(snapshot: Snapshot) -> bytes:
         arrays[f"lane.{position}.{lane}.observation"] = np.ascontiguousarray(episode.observation)
     for name, values in snapshot.metrics.items():
         arrays[f"metrics.{name}"] = values
-    return save(arrays)
+    return _safetensors(arrays)
+
+
+_TYPES = {"float32": "F32", "float64": "F64", "int32": "I32", "int64": "I64", "uint32": "U32", "bool": "BOOL"}
+
+
+def _safetensors(arrays: Arrays) -> Iterator[bytes | memoryview]:
+    """The format of safetensors: the header's length, the header, and the arrays one after another."""
+    # Larger elements first, so that every array lies at a multiple of its element's size.
+    names = sorted(arrays, key=lambda name: (-arrays[name].itemsize, name))
+    header: dict[str, Any] = {}
+    end = 0
+    for name in names:
+        array, begin, end = arrays[name], end, end + arrays[name].nbytes
+        header[name] = {"dtype": _TYPES[array.dtype.name], "shape": array.shape, "data_offsets": (begin, end)}
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    yield len(text).to_bytes(8, "little") + text
+    for name in names:
+        yield np.ascontiguousarray(arrays[name]).reshape(-1).view(np.uint8).data
 
 
 def decode(content: bytes, manifest: Manifest, new: AgentState, activation: Activation) -> Snapshot:
@@ -79,9 +99,9 @@ def _is_key(leaf: Any) -> bool:
 
 
 def agent_arrays(agent: AgentState) -> Iterator[tuple[str, NDArray[Any]]]:
-    """Every array of an agent under its path in the tree."""
+    """Every array of an agent under its path in the tree, without a copy where the device is the CPU."""
     for place, leaf in jax.tree_util.tree_flatten_with_path(agent)[0]:
-        array = np.array(jax.random.key_data(leaf) if _is_key(leaf) else leaf, order="C")
+        array = np.asarray(jax.random.key_data(leaf) if _is_key(leaf) else leaf)
         yield f"agent{jax.tree_util.keystr(place)}", array
 
 
