@@ -87,10 +87,11 @@ def _table(plan: Plan, found: Size, needed: Need, slots: int, measured: Measured
     saved = f"{found.shared:,} shared beginnings save {100 * found.saved:.0f}% of {found.without:,}"
     table.add_row("environment steps", f"{found.steps:,}; {saved}")
     if needed.hours is not None and measured is not None and measured.first is not None:
-        speeds = [1 / seconds for seconds in (measured.first, measured.later) if seconds]
-        told = " and ".join(f"{speed:,.0f}" for speed in speeds)
+        told = f"{1 / measured.first:,.0f} steps/s in the first task"
+        if measured.later:
+            told += f", {1 / measured.later:,.0f} in later ones"
         in_all = f"{needed.hours / slots:,.1f} with {slots} slots, {needed.hours:,.1f} core-hours"
-        table.add_row("hours", f"{in_all} ({told} steps/s in the first and later tasks)")
+        table.add_row("hours", f"{in_all} ({told})")
     elif needed.hours is None:
         table.add_row("hours", "not measured")
     results = f"{shown(needed.disk_results)} of it results; {shown(needed.disk_kept)} with --keep"
