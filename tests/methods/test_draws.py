@@ -141,12 +141,14 @@ def test_a_limit_that_is_not_reached_changes_no_row():
         half_past(old_tasks=0)
 
 
-def test_slots_for_old_tasks_double_as_tasks_are_met():
+@pytest.mark.parametrize(("most", "later"), [(None, 9), (3, 4)])
+def test_the_number_of_slots_changes_once_when_there_is_anything_old(most, later):
     counts = []
     for met in range(1, 10):
         given, stage = memory(dict.fromkeys(range(met), 20), tasks=9), Stage(new=(met - 1,))
-        heads = half_past().batches(given, stage, CONFIG, 1, 10**6, np.random.default_rng(0)).heads
+        draw = half_past(old_tasks=most)
+        heads = draw.batches(given, stage, CONFIG, 1, 10**6, np.random.default_rng(0)).heads
         counts.append(len(heads))
-        assert heads[:met].tolist() == [met - 1, *range(met - 1)]
+        assert heads[0] == met - 1
         assert all(heads[met:] == 9), "places left over hold the scratch head"
-    assert counts == [1, 2, 3, 5, 5, 9, 9, 9, 9]
+    assert counts == [1] + [later] * 8

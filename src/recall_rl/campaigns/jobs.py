@@ -80,8 +80,9 @@ def _configs(plan: Plan, member: Member, wanted: list[Tasks]) -> dict[Tasks, Con
     made: dict[Tasks, Config] = {}
     for tasks, text in texts.items():
         config = resolved[plan.protocol or natural_protocol(text)]
-        find_sequence(text, config.protocol)  # Refuses names that do not exist.
-        made[tasks] = dataclasses.replace(config, sequence=text)
+        own = used(plan.tasks, tasks)
+        find_sequence(text, config.protocol, own)  # Refuses names that do not exist.
+        made[tasks] = dataclasses.replace(config, sequence=text, tasks=own)
     return made
 
 

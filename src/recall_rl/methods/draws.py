@@ -97,16 +97,15 @@ def batches_of(
     distil: Group,
     reference: Group | None = None,
     old: Sequence[int] | None = None,
+    most: int | None = None,
 ) -> Batches:
-    """A chunk's batches: one slot a new task, and slots for the old tasks of which anything is kept.
+    """A chunk's batches: one slot a new task and, once anything old is kept, one for every other task, or for so many.
 
-    Slots for old tasks double in number when there are too few, so that a long run compiles few programs and an update
-    of its second task does not pay for its last.
+    Their number does not change while a run goes on, so that it compiles two programs at most.
     """
     order, new = _order(memory, stage, old), len(stage.new)
-    room = len(order) - new
-    if room and old is None:
-        room = min(1 << (room - 1).bit_length(), memory.tasks - new)
+    others = memory.tasks - new
+    room = (others if most is None else min(most, others)) if len(order) > new else 0
     empty = nothing(len(learn.rows), memory.row.width)
     return Batches(learn, reference or empty, distil, slots(order, new + room, memory.tasks))
 
@@ -151,7 +150,7 @@ def half_past(old_loss: Literal["mean", "times old tasks"] = "mean", old_tasks: 
             each = np.repeat([2.0, 2.0 * len(all_old)], config.batch).astype(np.float32)
             weight = None if old_loss == "mean" else np.broadcast_to(each, slot.shape)
             learn = Group(rows, slot, weight, learn.shares)
-        return batches_of(memory, stage, learn, distil, old=some)
+        return batches_of(memory, stage, learn, distil, old=some, most=old_tasks)
 
     return Draw(batches, forget=lambda memory, stage, rng: None)
 

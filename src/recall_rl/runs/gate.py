@@ -226,7 +226,7 @@ def gate(
     before, after = read_policy(Path(old), None, trust_code), read_policy(Path(new), None, trust_code)
     protocol = before.about.protocol
     waiting = [
-        _Trial(p, find_task(before.about.tasks[p], protocol), before.actors[p], after.actors[q])
+        _Trial(p, find_task(before.about.tasks[p], protocol, before.about.own), before.actors[p], after.actors[q])
         for p, q in _partners(before, after, tasks)
     ]
     stochastic = protocol.stochastic and not deterministic
