@@ -203,7 +203,7 @@ class Endless(Sound):
         super().__init__(break_at=-1)
 
 
-class Drawn(Sound):
+class Pictured(Sound):
     """Draws a grey square, if it was made to draw."""
 
     metadata: ClassVar = {"render_modes": ["rgb_array"], "render_fps": 30}

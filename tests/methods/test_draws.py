@@ -32,7 +32,7 @@ def test_half_of_each_batch_is_new_and_half_is_drawn_from_all_old_rows_alike():
     assert set(np.unique(positions[:, 64:])) == {0, 1}
     assert abs((positions[:, 64:] == 0).mean() - 0.75) < 0.02
     np.testing.assert_array_equal(drawn.heads[drawn.learn.slot], positions, "each row's slot is its own head")
-    np.testing.assert_array_equal(drawn.heads, [3, 0, 1])
+    np.testing.assert_array_equal(drawn.heads, [3, 0, 1, 5, 5], "places left over hold the scratch head")
     numbers = drawn.learn.rows[:, 64:, 0][positions[:, 64:] == 1]
     assert set(numbers) == set(range(100)), "every row can be drawn"
 
@@ -136,7 +136,8 @@ def test_a_limit_that_is_not_reached_changes_no_row():
         for draw in (half_past(), half_past(old_tasks=2))
     )
     np.testing.assert_array_equal(free.learn.rows, bound.learn.rows)
-    np.testing.assert_array_equal(free.heads, bound.heads)
+    np.testing.assert_array_equal(free.learn.slot, bound.learn.slot)
+    np.testing.assert_array_equal(free.heads[:3], bound.heads)
     with pytest.raises(UsageError, match="at least one"):
         half_past(old_tasks=0)
 

@@ -58,7 +58,7 @@ def test_sizes_are_filled_up():
         own_task(OwnTask("broken_envs:Sound", observation_size=2)).make()
 
 
-@pytest.mark.parametrize("env", ["broken_envs:Drawn", "broken_envs:Drawn-v0"])
+@pytest.mark.parametrize("env", ["broken_envs:Pictured", "broken_envs:Pictured-v0"])
 def test_a_task_is_made_to_draw_where_pictures_are_asked_for(env):
     plain = own_task(OwnTask(env))
     with pytest.raises(UsageError, match="cannot be rendered"):

@@ -5,16 +5,14 @@ Which of them a campaign counts stands in its folder, so that its status agrees 
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from recall_rl.analysis.read import places
 from recall_rl.campaigns.jobs import Job
 from recall_rl.errors import RunError, UsageError
-from recall_rl.runs.config import read_file
+from recall_rl.runs.config import identity_of, read_file
 from recall_rl.runs.directory import RunDirectory
 from recall_rl.runs.files import parse_json, read_bounded, replace_file
 from recall_rl.runs.glance import last_lines
@@ -56,12 +54,6 @@ def _complete(config: Path, journal: Path) -> str | None:
     begun = isinstance(first, dict) and first.get("identity") == identity  # pyright: ignore
     ended = isinstance(last, dict) and last.get("event") == "end"  # pyright: ignore
     return identity if begun and ended else None
-
-
-def identity_of(config: Mapping[str, Any]) -> str:
-    """The identity of a config as it stands in a file."""
-    content = {k: v for k, v in config.items() if k != "machine"}
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def count_as_done(folder: Path, jobs: Iterable[Job], paths: Iterable[Path]) -> dict[str, str]:

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from recall_rl.campaigns.campaign import Campaign
-from recall_rl.campaigns.done import identity_of
 from recall_rl.campaigns.jobs import Job
 from recall_rl.errors import UsageError
-from recall_rl.runs.config import read_file
+from recall_rl.runs.config import identity_of, read_file
 from recall_rl.runs.directory import CONFIG, RunDirectory
 from recall_rl.runs.files import replace_file
 from recall_rl.runs.glance import glance

@@ -30,6 +30,15 @@ _LATER = (("protocol", "recipe", "full"), ("options", "old_tasks", None))
 """Settings that came after runs had identities, as (part, name, value): left out of the hash at this value."""
 
 
+def identity_of(content: Mapping[str, Any]) -> str:
+    """The identity of a config as it stands in a file."""
+    kept = {k: dict(v) if isinstance(v, dict) else v for k, v in content.items() if k != "machine"}  # pyright: ignore
+    for part, name, usual in _LATER:
+        if name in kept.get(part, {}) and kept[part][name] == usual:
+            del kept[part][name]
+    return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()[:16]
+
+
 @dataclass(frozen=True)
 class Config:
     """Everything that determines a run, and how its work is spread over the machine."""
@@ -55,11 +64,7 @@ class Config:
 
     def identity(self) -> str:
         """A hash of all that determines the result; how the work is spread does not."""
-        content = {k: v for k, v in self._plain().items() if k != "machine"}
-        for part, name, usual in _LATER:
-            if content[part].get(name) == usual:
-                content[part].pop(name, None)
-        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+        return identity_of(self._plain())
 
     def label(self) -> str:
         """The method with those of its options that are not at their defaults."""
