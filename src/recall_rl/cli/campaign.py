@@ -10,9 +10,10 @@ from typing import Annotated, Literal
 import tyro
 
 from recall_rl.cli.campaign_files import CleanCommand, PublishCommand, StopCommand
-from recall_rl.cli.campaign_plan import PlanCommand, Seeds, Settings, own_slots
+from recall_rl.cli.campaign_plan import PlanCommand, Seeds, Settings
 from recall_rl.cli.campaign_status import StatusCommand
 from recall_rl.cli.train import option
+from recall_rl.runs.cores import cores
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class RunCommand:
         plan = find_plan(self.plan, self.seed, self.budget, self.settings)
         if self.engine == "slurm":
             return submit(self, plan)
-        campaign = begin(self, plan, self.slots or own_slots())
+        campaign = begin(self, plan, self.slots or cores())
         try:
             with heeding(self.out):
                 ended = engine(self, campaign).go()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
 from recall_rl.cli.train import option
+from recall_rl.runs.cores import cores
 
 if TYPE_CHECKING:
     from recall_rl.campaigns.estimate import Need
@@ -19,11 +19,6 @@ if TYPE_CHECKING:
 
 Settings = Annotated[list[str], tyro.conf.arg(name="set", metavar="FIELD=VALUE"), tyro.conf.UseAppendAction]
 Seeds = Annotated[list[int], option("N", "default: the plan's"), tyro.conf.UseAppendAction]
-
-
-def own_slots() -> int:
-    """Runs side by side on this machine: one a core."""
-    return len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else [0])
 
 
 @dataclass(frozen=True)
@@ -59,7 +54,7 @@ class PlanCommand:
         if self.slots is not None and self.slots < 1:
             raise UsageError("--slots must be positive.")
         plan = find_plan(self.plan, self.seed, self.budget, self.settings)
-        listed, slots = jobs(plan), self.slots or own_slots()
+        listed, slots = jobs(plan), self.slots or cores()
         longest = max(listed, key=lambda job: (job.config.method == listed[0].config.method, len(job.tasks)))
         measured = None if self.no_measure else measure(longest.config)
         found, needed = size(listed), need(listed, slots, measured)

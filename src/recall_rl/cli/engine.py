@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from typing import TYPE_CHECKING
 
 from recall_rl.errors import UsageError
+from recall_rl.runs.cores import cores
 
 if TYPE_CHECKING:
     from recall_rl.campaigns.campaign import Campaign
@@ -15,12 +15,9 @@ if TYPE_CHECKING:
     from recall_rl.campaigns.ray import Ray, RayOptions
     from recall_rl.cli.campaign import RunCommand
 
-_LEAST_BYTES = 200 * 2**20
-"""Free disk space below which no campaign is begun."""
-
 
 def check(command: RunCommand) -> None:
-    """Refuse options that do not belong to the engine, and a disk that is full."""
+    """Refuse options that do not belong to the engine, and a cluster that is not there."""
     if command.slots is not None and command.slots < 1:
         raise UsageError("--slots must be positive.")
     given = {
@@ -41,14 +38,6 @@ def check(command: RunCommand) -> None:
         from recall_rl.campaigns.ray import check_ray
 
         check_ray(ray_options(command))
-    _check_disk(command)
-
-
-def _check_disk(command: RunCommand) -> None:
-    there = next(path for path in (command.out.absolute(), *command.out.absolute().parents) if path.exists())
-    free = shutil.disk_usage(there).free
-    if free < _LEAST_BYTES:
-        raise UsageError(f"The disk of {command.out} has {free / 2**20:.0f} MB left, too little for a campaign.")
 
 
 def ray_options(command: RunCommand) -> RayOptions:
@@ -79,8 +68,7 @@ def engine(command: RunCommand, campaign: Campaign) -> Local | Ray:
         return Ray(campaign, ray_options(command), _tell)
     from recall_rl.campaigns.local import Local
 
-    slots = command.slots or len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else [0])
-    return Local(campaign, slots, _tell)
+    return Local(campaign, command.slots or cores(), _tell)
 
 
 def submit(command: RunCommand, plan: Plan) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from recall_rl.collect.play import Episode
 from recall_rl.collect.policy import Actor
 from recall_rl.collect.worker import Job, Play, ProcessWorker, Worker, answer, ask
 from recall_rl.errors import UsageError
+from recall_rl.runs.cores import cores
 from recall_rl.runs.evaluate import positions
 from recall_rl.runs.policy import Policy, read_policy
 from recall_rl.tasks.protocol import Protocol
@@ -184,11 +184,6 @@ def _verdict(skills: Sequence[Skill]) -> Verdict:
     if any(skill.verdict == "fail" for skill in skills):
         return "fail"
     return "pass" if all(skill.verdict == "pass" for skill in skills) else "undecided"
-
-
-def cores() -> int:
-    """Those this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _refuse(max_drop: float, alpha: float, episodes: int, seed: int, workers: int | None) -> None:

@@ -16,6 +16,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
 
+from recall_rl.runs.cores import cores
+
 State = Literal["fine", "absent", "trouble"]
 
 CORE = ("jax", "jaxlib", "equinox", "optax", "numpy", "gymnasium", "msgspec", "safetensors", "tyro", "rich")
@@ -23,6 +25,8 @@ EXTRAS = {
     "report": ("duckdb", "jinja2", "matplotlib", "pandas", "pyarrow"),
     "cluster": ("ray",),
     "slurm": ("submitit",),
+    "onnx": ("onnx", "onnxruntime"),
+    "hub": ("huggingface_hub",),
     "tensorboard": ("tensorboardX",),
 }
 """The modules that each extra brings and that nothing else of this page tries."""
@@ -181,9 +185,9 @@ def _extra(extra: str) -> Finding:
 
 
 def _processors() -> Finding:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    found = f"{cores} for this process; a run uses one to learn and its workers beside it"
-    if cores == 1:
+    count = cores()
+    found = f"{count} for this process; a run uses one to learn and its workers beside it"
+    if count == 1:
         return Finding("cores", "fine", f"{found}, so gathering and learning take turns here")
     return Finding("cores", "fine", found)
 
