@@ -10,6 +10,7 @@
 (e) whole run of recall / of fine-tuning, in the second task
 (f) updates a second with 20 tasks and 10^6 rows, and with 200 tasks and 10^7 rows / with 2 tasks and 10^5 rows
 (g) seconds from `recall train` to the first environment step / to import JAX; compilations of a run
+(h) whole run over cw10 with the paper's cadence of evaluation, recipes full and flat / without evaluation, on two cores
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 import argparse
 import json
-import resource
 import statistics
 import subprocess
 import sys
@@ -30,10 +30,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from sides import CHUNK, Bare, BareEnvironment, Learner, Products, WholeRun, update_flops
+from sides import CHUNK, Bare, BareEnvironment, Learner, Products, TenTasks, WholeRun, update_flops
 
 from recall_rl.runs.fingerprint import fingerprint
 from recall_rl.training.config import BUDGETS
+from recall_rl.training.team import MachineConfig, Team
 
 HERE = Path(__file__).parent
 SPEED = {"laptop": 700, "paper": 100}
@@ -176,7 +177,9 @@ def be_learner(name: str, size: str, tasks: int, rows: int, old_tasks: int) -> N
     print("ready", flush=True)
     for _ in sys.stdin:
         print(learner(), flush=True)
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6, flush=True)
+    # Not `ru_maxrss`, in which a child begins with what its parent had.
+    lines = Path("/proc/self/status").read_text().splitlines()
+    print(next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1e6, flush=True)
 
 
 def growth(table: Table, rounds: int) -> None:
@@ -191,25 +194,34 @@ def growth(table: Table, rounds: int) -> None:
             table.note(f"{text} ({used[tasks]:.1f} against {used[2]:.1f} GB)", "laptop", found[tasks], found[2])
 
 
-def beginning(table: Table, rounds: int) -> None:
-    seen: dict[str, list[float]] = {"train": [], "import": []}
-    for _ in range(rounds):
-        with tempfile.TemporaryDirectory() as folder:
-            note = Path(folder) / "first"
-            paths = os.pathsep.join((str(HERE), os.environ.get("PYTHONPATH", "")))
-            env = {**os.environ, "FIRST_STEP": str(note), "PYTHONPATH": paths}
-            words = ["train", "--sequence", "gym:first_step:First-v0", "--budget", "smoke", "--out", f"{folder}/run"]
-            began = time.time()
-            child = subprocess.Popen([sys.executable, "-m", "recall_rl", *words], env=env, stdout=subprocess.DEVNULL)
-            while not note.exists() and child.poll() is None:
-                time.sleep(0.01)
-            child.terminate()
-            child.wait()
-            seen["train"].append(float(note.read_text()) - began)
+def first_step(environment: str) -> float:
+    """Seconds from the command to the first step of an environment of `first_step.py`."""
+    with tempfile.TemporaryDirectory() as folder:
+        note = Path(folder) / "first"
+        paths = os.pathsep.join((str(HERE), os.environ.get("PYTHONPATH", "")))
+        env = {**os.environ, "FIRST_STEP": str(note), "PYTHONPATH": paths}
+        words = ["train", "--sequence", f"gym:first_step:{environment}", "--budget", "laptop", "--out", f"{folder}/run"]
+        quiet = subprocess.DEVNULL
         began = time.time()
-        subprocess.run([sys.executable, "-c", "import jax; jax.devices()"], check=True)
-        seen["import"].append(time.time() - began)
-    table.note("(g) seconds to the first step / to import JAX", "smoke", seen["train"], seen["import"])
+        child = subprocess.Popen([sys.executable, "-m", "recall_rl", *words], env=env, stdout=quiet, stderr=quiet)
+        while not note.exists() and child.poll() is None:
+            time.sleep(0.01)
+        child.terminate()
+        child.wait()
+        return float(note.read_text()) - began
+
+
+def import_jax() -> float:
+    began = time.time()
+    subprocess.run([sys.executable, "-c", "import jax; jax.devices()"], check=True)
+    return time.time() - began
+
+
+def beginning(table: Table, rounds: int) -> None:
+    sides = {name: lambda name=name: first_step(name) for name in ("First-v0", "FirstRobot-v0")}
+    found = alternate({**sides, "import": import_jax}, rounds)
+    for name, what in (("First-v0", "nothing"), ("FirstRobot-v0", "window-close")):
+        table.note(f"(g) seconds to the first step of {what} / to import JAX", "laptop", found[name], found["import"])
     counts = [float(compilations("recall", tasks)) for tasks in (2, 5)]
     table.note(
         "(g) programs that take over 1 s to compile in a run of recall: 5 tasks / 2",
@@ -236,11 +248,21 @@ print(sum(seconds > 1 for seconds in seen))
     return int(out.splitlines()[-1])
 
 
+def evaluations(table: Table, rounds: int) -> None:
+    with Team(MachineConfig()) as team:
+        sides = {"full": TenTasks(team, "full"), "flat": TenTasks(team, "flat"), "none": TenTasks(team, "full", 0)}
+        sides["full"]()  # Compiles, and makes the environments.
+        found = alternate(sides, max(1, rounds // 2))
+    for name in ("full", "flat"):
+        title = f"(h) cw10, the paper's cadence, evaluation {name} / none, steps/s"
+        table.note(title, "laptop", found[name], found["none"])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=7, help="how often the sides of a pair take turns")
     parser.add_argument("--seconds", type=float, default=2.0, help="about how long one turn is")
-    parser.add_argument("--only", nargs="+", choices=list("abcdefg"), default=list("abcdefg"))
+    parser.add_argument("--only", nargs="+", choices=list("abcdefgh"), default=list("abcdefgh"))
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     parser.add_argument("--learner", nargs=5, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -259,6 +281,8 @@ def main() -> None:
         growth(table, rounds)
     if "g" in only:
         beginning(table, rounds)
+    if "h" in only:
+        evaluations(table, rounds)
     if options.json:
         content = {"machine": machine, "rounds": rounds, "rows": table.rows}
         options.json.write_text(json.dumps(content, indent=1) + "\n")

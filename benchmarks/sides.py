@@ -11,6 +11,7 @@ import dataclasses
 import time
 from collections.abc import Callable
 from itertools import pairwise
+from typing import Literal
 
 import jax
 import jax.numpy as jnp
@@ -202,3 +203,28 @@ class WholeRun:
 
     def close(self) -> None:
         self.team.__exit__()
+
+
+class TenTasks:
+    """All of cw10 in small: one evaluation episode a task for 2,000 steps, as the paper's ten for 20,000.
+
+    Sides that share a team find its environments made. Nothing succeeds in so few steps, so no episode ends early.
+    """
+
+    STEPS = 2_000
+
+    def __init__(self, team: Team, recipe: Literal["full", "flat"], episodes: int = 1):
+        protocol = dataclasses.replace(CW, recipe=recipe, episodes=episodes)
+        training = TrainingConfig(steps=self.STEPS, start_steps=200, update_after=200, evaluate_every=self.STEPS)
+        agent = BUDGETS["laptop"].agent
+        self.setup, self.team = (
+            Setup(sequence("cw10", protocol), find("fine-tuning"), protocol, agent, training, 0, ROW),
+            team,
+        )
+
+    def __call__(self) -> float:
+        def work():
+            for _ in learn(self.setup, self.team):
+                pass
+
+        return rate(self.STEPS * len(self.setup.sequence), work)
