@@ -1,11 +1,13 @@
 """What campaigns cost besides their runs, and what they gain.
 
     python benchmarks/campaigns.py                 # some minutes; nothing else should run
-    python benchmarks/campaigns.py --part ray      # one part: ray, slots or cache
+    python benchmarks/campaigns.py --part ray      # one part: ray, slots, cache or sharing
 
 ray    milliseconds a run that does nothing takes on a Ray cluster, and memory of driver and head before and after
 slots  real Meta-World runs, two side by side on a core each, against one after the other on one core
 cache  seconds of a very short run with and without programs that were compiled before
+sharing  the nine pairs of three real tasks with and without shared beginnings: steps saved, seconds, and whether
+       every journal and every weight is the same
 """
 
 from __future__ import annotations
@@ -25,10 +27,12 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from clusters import Machines
+from small_campaign import results
 
 from recall_rl.campaigns import ray_driver
 from recall_rl.campaigns.campaign import Campaign
-from recall_rl.campaigns.plan import Member, Plan
+from recall_rl.campaigns.jobs import jobs, size
+from recall_rl.campaigns.plan import Member, Plan, find_plan
 from recall_rl.campaigns.process import RunProcess
 from recall_rl.campaigns.ray import RayOptions
 
@@ -102,9 +106,41 @@ def measure_cache(folder: Path) -> dict[str, Any]:
     return found
 
 
+PAIRS = """
+methods = ["perfect-memory", "recall"]
+sequences = [{sequences}]
+seeds = [0]
+budget = "laptop"
+[settings]
+"training.steps" = 1000
+"training.evaluate_every" = 500
+"training.start_steps" = 200
+"training.update_after" = 200
+"protocol.episodes" = 2
+"""
+
+
+def measure_sharing(folder: Path) -> dict[str, Any]:
+    os.environ["JAX_COMPILATION_CACHE_DIR"] = str(folder / "compiled")
+    tasks = ("handle-press-side", "faucet-close", "window-close")
+    path = folder / "pairs.toml"
+    path.write_text(PAIRS.format(sequences=", ".join(f'"{a},{b}"' for a in tasks for b in tasks)))
+    found: dict[str, Any] = {}
+    seconds: dict[str, float] = {}
+    for name, more in (("shared", ()), ("apart", ("--no-sharing",))):
+        words = [sys.executable, "-m", "recall_rl", "campaign", "run", str(path), "--out", str(folder / name), *more]
+        began = time.perf_counter()
+        subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+        seconds[name] = round(time.perf_counter() - began, 1)
+        found[name] = results(folder / name)
+    same = sum(found["shared"].get(run) == result for run, result in found["apart"].items())
+    saved = size(jobs(find_plan(str(path)))).saved
+    return {"runs": len(found["apart"]), "identical": same, "steps saved": round(saved, 3), "seconds": seconds}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--part", choices=("ray", "slots", "cache"))
+    parser.add_argument("--part", choices=("ray", "slots", "cache", "sharing"))
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--steps", type=int, default=10_000)
     parser.add_argument("--json", type=Path)
@@ -114,6 +150,7 @@ def main() -> None:
         "cache": lambda: measure_cache(folder),
         "slots": lambda: measure_slots(folder, given.steps),
         "ray": lambda: measure_ray(folder, given.runs),
+        "sharing": lambda: measure_sharing(folder),
     }
     report = {name: part() for name, part in parts.items() if given.part in (None, name)}
     shutil.rmtree(folder, ignore_errors=True)
