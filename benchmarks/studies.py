@@ -1,4 +1,4 @@
-"""The studies behind docs/methods/results.md: the commands of their runs, and tables from their journals.
+"""Studies of docs/methods/results.md and docs/performance.md: commands of their runs, tables from their journals.
 
     python benchmarks/studies.py commands pair            # print the commands, one a line
     python benchmarks/studies.py commands pair | sh       # run those not yet finished, one after another
@@ -54,8 +54,17 @@ def runs(study: str) -> dict[str, str]:
             for n, tasks in triples.items()
             for m in ("recall", "fine-tuning")
         }
+    elif study == "paper":
+        base = "--protocol cw --budget paper --set training.steps=300000"
+        made = {"window-close-0": "--sequence window-close --method fine-tuning --seed 0"}
     else:
-        raise SystemExit(f"There is no study {study!r}: single, pair, sharing or triples.")
+        assert study == "lag"
+        base, task = "--protocol mw3 --budget laptop", "handle-press-side"
+        made = {
+            f"lag-{lag}-seed-{s}": f"--sequence {task} --method fine-tuning --seed {s} --set training.lag={lag}"
+            for s in range(3)
+            for lag in (0, 1)
+        }
     return {f"{study}/{name}": f"{options} {base}" for name, options in made.items()}
 
 
@@ -111,7 +120,7 @@ def keep(study: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("commands", "keep", "table"))
-    parser.add_argument("study", choices=("single", "pair", "sharing", "triples"))
+    parser.add_argument("study", choices=("single", "pair", "sharing", "triples", "paper", "lag"))
     options = parser.parse_args()
     if options.what == "commands":
         for name, arguments in runs(options.study).items():
