@@ -133,14 +133,16 @@ def plays(name: str, tasks: int, training: TrainingConfig) -> int:
     return sum(len(evaluations.at(step).played) for step in range(every, tasks * training.steps + 1, every))
 
 
-def evaluation(tasks: int = 20, costs: tuple[float, float] | None = None) -> dict[str, Any]:
-    """The evaluation worker's time as a share of the run's, flat against full, for `laptop` on one worker."""
-    played, trained = costs or (task_evaluation(), training_step())
-    training = BUDGETS["laptop"].training
+def evaluation(tasks: int, budget: str, costs: tuple[float, float]) -> dict[str, Any]:
+    """The evaluation worker's time as a share of the learner's, flat against full, with a budget's cadence."""
+    (played, trained), training = costs, BUDGETS[budget].training
     flat, full = (
         plays(name, tasks, training) * played / (tasks * training.steps * trained) for name in ("flat", "full")
     )
-    return row(f"evaluation's time / training's, {tasks} tasks: recipe flat / full", flat, full, None, "laptop")
+    every = f"every {training.evaluate_every:,} steps"
+    return row(
+        f"evaluation's time / training's, {tasks} tasks, {every}: recipe flat / full", flat, full, None, "laptop"
+    )
 
 
 def workers(many: int = 8, seconds: float = 0.02, chunks: int = 6, rounds: int = 3) -> dict[str, Any]:
@@ -177,7 +179,7 @@ def measure(only: list[str], rounds: int) -> list[dict[str, Any]]:
                 found += [step(task, protocol, rounds), step(task, protocol, rounds, resets=True)]
     if "evaluation" in only:
         costs = task_evaluation(), training_step()
-        found += [evaluation(tasks, costs) for tasks in (10, 20, 200)]
+        found += [evaluation(tasks, budget, costs) for tasks in (10, 20, 200) for budget in ("paper", "laptop")]
     if "workers" in only:
         found.append(workers())
     return found
