@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -146,13 +147,18 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="recall-campaigns-"))
-    parts = {
-        "cache": lambda: measure_cache(folder),
-        "slots": lambda: measure_slots(folder, given.steps),
-        "ray": lambda: measure_ray(folder, given.runs),
-        "sharing": lambda: measure_sharing(folder),
+    parts: dict[str, Callable[[Path], dict[str, Any]]] = {
+        "cache": measure_cache,
+        "slots": lambda folder: measure_slots(folder, given.steps),
+        "ray": lambda folder: measure_ray(folder, given.runs),
+        "sharing": measure_sharing,
     }
-    report = {name: part() for name, part in parts.items() if given.part in (None, name)}
+    report: dict[str, Any] = {}
+    for name, part in parts.items():
+        if given.part in (None, name):
+            (folder / name).mkdir()
+            report[name] = part(folder / name)
+            print(name, report[name], file=sys.stderr, flush=True)
     shutil.rmtree(folder, ignore_errors=True)
     print(json.dumps(report, indent=1))
     if given.json:
