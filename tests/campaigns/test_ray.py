@@ -63,6 +63,7 @@ def test_a_cluster_that_is_not_there_is_refused_within_seconds(recall, plan, tmp
     said = recall(*words, "--address", f"127.0.0.1:{free_port()}", code=2)
     assert "No Ray cluster answers" in said
     assert said.count("\n") == 1
+    assert not (tmp_path / "out").exists()
     assert time.monotonic() - began < 60
     assert "host:port" in recall(*words, "--address", "somewhere", code=2)
 

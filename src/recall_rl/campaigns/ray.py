@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -59,6 +60,20 @@ def check_ray(options: RayOptions) -> None:
         )
     if options.cpus <= 0 or options.gpus < 0 or (options.gpus > 1 and options.gpus % 1):
         raise UsageError("--cpus must be positive, and --gpus a share of one GPU or a whole number of them.")
+    if options.address:
+        try:
+            reach(options.address)
+        except ConnectionError as error:
+            raise UsageError(str(error)) from error
+
+
+def reach(address: str, seconds: float = 10.0) -> None:
+    """Raise ConnectionError if nobody listens at the address of a cluster."""
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), seconds).close()
+    except (OSError, OverflowError) as error:
+        raise ConnectionError(f"No Ray cluster answers at {address}: {error}.") from error
 
 
 class Ray:

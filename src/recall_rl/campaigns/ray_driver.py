@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import sys
 import threading
 import time
@@ -19,7 +18,7 @@ from typing import IO, Any
 from recall_rl.campaigns.campaign import Campaign
 from recall_rl.campaigns.process import LEAVE_SECONDS, leave_with_parent
 from recall_rl.campaigns.queue import Attempt, Queue
-from recall_rl.campaigns.ray import FAILED, LOST, REFUSED, UNREACHABLE, RayOptions
+from recall_rl.campaigns.ray import FAILED, LOST, REFUSED, UNREACHABLE, RayOptions, reach
 from recall_rl.campaigns.ray_task import MISSING, attempt
 from recall_rl.errors import UsageError
 from recall_rl.runs.stop import listening, wait_longer
@@ -118,11 +117,7 @@ def connect(options: RayOptions) -> Any:
     """Join the cluster, or start one on this machine; a cluster that is not there is refused within seconds."""
     address = options.address
     if address:
-        host, _, port = address.rpartition(":")
-        try:
-            socket.create_connection((host, int(port)), _CONNECT_SECONDS / 2).close()
-        except (OSError, OverflowError) as error:
-            raise ConnectionError(f"No Ray cluster answers at {address}: {error}.") from error
+        reach(address)
         if "RAY_AUTH_MODE" not in os.environ and _has_token():
             os.environ["RAY_AUTH_MODE"] = "token"  # Read when Ray is imported.
     import logging
@@ -168,10 +163,9 @@ def watch(address: str) -> None:
 
 
 def _answers(address: str) -> bool:
-    host, _, port = address.rpartition(":")
     try:
-        socket.create_connection((host, int(port)), _WATCH_SECONDS).close()
-    except OSError:
+        reach(address, _WATCH_SECONDS)
+    except ConnectionError:
         return False
     return True
 
