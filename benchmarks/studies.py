@@ -56,7 +56,10 @@ def runs(study: str) -> dict[str, str]:
         }
     elif study == "paper":
         base = "--protocol cw --budget paper --set training.steps=300000"
-        made = {"window-close-0": "--sequence window-close --method fine-tuning --seed 0"}
+        made = {
+            f"window-close-{m}-0": f"--sequence window-close --method {m} --seed 0"
+            for m in ("recall-tn", "fine-tuning")
+        }
     else:
         assert study == "lag"
         base, task = "--protocol mw3 --budget laptop", "handle-press-side"
