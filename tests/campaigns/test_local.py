@@ -40,13 +40,14 @@ def children(pid):
     return [int(c) for c in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
-@pytest.mark.parametrize("kills", [1, pytest.param(5, marks=pytest.mark.faults)])
+@pytest.mark.parametrize("kills", [1, pytest.param(4, marks=pytest.mark.faults)])
 def test_killed_runs_and_a_killed_campaign_end_as_if_nothing_had_happened(recall, plan, shared, tmp_path, kills):
     out = tmp_path / "killed"
     words = ("campaign", "run", plan, "--out", out, "--slots", "2")
     process = recall.start(*words)
     for _ in range(kills):
-        until(lambda: children(process.pid) and list(out.glob("*/*/*/*/g*/checkpoint-*")))
+        # The two runs in turn, each at most twice: a third attempt that got no further would set a run aside.
+        until(lambda: len(children(process.pid)) == 2 and list(out.glob("*/*/*/*/g*/checkpoint-*")))
         os.kill(children(process.pid)[0], signal.SIGKILL)
         time.sleep(1)
     # Its runs go on without it; the next campaign waits for those that still hold theirs.
