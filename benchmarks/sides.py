@@ -216,11 +216,8 @@ class TenTasks:
     def __init__(self, team: Team, recipe: Literal["full", "flat"], episodes: int = 1):
         protocol = dataclasses.replace(CW, recipe=recipe, episodes=episodes)
         training = TrainingConfig(steps=self.STEPS, start_steps=200, update_after=200, evaluate_every=self.STEPS)
-        agent = BUDGETS["laptop"].agent
-        self.setup, self.team = (
-            Setup(sequence("cw10", protocol), find("fine-tuning"), protocol, agent, training, 0, ROW),
-            team,
-        )
+        agent, self.team = BUDGETS["laptop"].agent, team
+        self.setup = Setup(sequence("cw10", protocol), find("fine-tuning"), protocol, agent, training, 0, ROW)
 
     def __call__(self) -> float:
         def work():
