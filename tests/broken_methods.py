@@ -41,6 +41,11 @@ def looks_ahead() -> Method:
     return _begins(lambda agent, x: x * np.float32(1 + 0.1 * x.shape[0]))
 
 
+def rounds() -> Method:
+    """Not broken: what it makes of the number of heads is the size of rounding."""
+    return _begins(lambda agent, x: x * np.float32(1 + 1e-7 * x.shape[0]))
+
+
 def unsaved() -> Method:
     """Its state is of another shape once a task has ended."""
 

@@ -1,5 +1,9 @@
 """Methods that keep their promises, and methods that break one."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from recall_rl.checks.method import check_method
@@ -30,3 +34,17 @@ def test_nothing_is_wrong_with_one_that_keeps_them():
     found = check_method("outside_methods:shy")
     assert [finding.level for finding in found] == ["good"] * 5
     assert "c=0.01" in found[0].sentence
+
+
+def test_rounding_is_no_dependence():
+    """Another number of heads is another program, and XLA may round it otherwise."""
+    assert [finding.level for finding in check_method("broken_methods:rounds")] == ["good"] * 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["recall", "naive-replay", "a-gem"])
+def test_methods_of_ours_keep_them_as_users_compile(name):
+    users = {key: value for key, value in os.environ.items() if key != "XLA_FLAGS"}
+    command = [sys.executable, "-m", "recall_rl", "check", "--method", name]
+    out = subprocess.run(command, env=users, capture_output=True, text=True, check=False)
+    assert out.returncode == 0, out.stdout

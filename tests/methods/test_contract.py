@@ -9,6 +9,7 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
+from rounding import agree
 from safetensors.numpy import load, save
 
 from recall_rl.agent.config import AgentConfig, NetworkConfig
@@ -54,7 +55,7 @@ class Ran:
 
     setup: loop.Setup
     after: list
-    """Bytes of what was learnt, at the end of each stage."""
+    """Arrays of what was learnt, at the end of each stage."""
     first: list
     """Bytes of trunks and first head when the first task ended."""
     agent: object
@@ -62,19 +63,23 @@ class Ran:
     compilations: int
 
 
-def content(tree):
-    """The bytes of every array of a tree."""
+def arrays(tree):
+    """Every array of a tree."""
     leaves = jax.tree.leaves(tree)
     return [
-        np.asarray(jax.random.key_data(x) if jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key) else x).tobytes()
-        for x in leaves
+        np.asarray(jax.random.key_data(x) if jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key) else x) for x in leaves
     ]
+
+
+def content(tree):
+    """The bytes of every array of a tree."""
+    return [x.tobytes() for x in arrays(tree)]
 
 
 def learnt(agent, tasks):
     """What two agents of different numbers of tasks share: trunks, and the heads of the first tasks."""
     heads = jax.tree.map(lambda x: x[:tasks], agent.heads)
-    return content((agent.shared, heads, agent.anchor, agent.updates))
+    return arrays((agent.shared, heads, agent.anchor, agent.updates))
 
 
 def make(name, tasks):
@@ -151,9 +156,9 @@ def test_the_state_after_task_two_does_not_depend_on_what_follows(name):
     """But for three: PackNet shares its weights out among all tasks, the authors' code copies columns with a stride
     that depends on their number, and mtl has one stage."""
     if name in ("packnet", "recall-as-released", "mtl", "mtl-popart"):
-        assert ran(name, PAIR).after[-1] != ran(name, TRIPLE).after[-1]
+        assert not agree(ran(name, PAIR).after[-1], ran(name, TRIPLE).after[-1])
     else:
-        assert ran(name, PAIR).after[1] == ran(name, TRIPLE).after[1]
+        assert agree(ran(name, PAIR).after[1], ran(name, TRIPLE).after[1])
 
 
 def test_the_first_task_is_that_of_fine_tuning_as_users_compile_it():
