@@ -114,6 +114,18 @@ def single() -> None:
     figure.savefig(ROOT / "docs/_static/single.png", dpi=130)
 
 
+def paper() -> None:
+    """window-close alone with the paper's networks: normalised and raw targets."""
+    figure, axis = plt.subplots(figsize=(7, 2.6), layout="constrained")
+    for method, name, colour in (("recall-tn", "normalised targets", BLUE), ("fine-tuning", "raw targets", ORANGE)):
+        run = ROOT / f"results/methods/paper/window-close-{method}-0.jsonl"
+        axis.plot(*curve(run, 0), color=colour, linewidth=2, marker="o", markersize=3, label=name)
+    _tidy(axis, "window-close, protocol cw, budget paper, seed 0", 303_000)
+    axis.set(xlabel="environment steps", ylabel="success (10 episodes)")
+    axis.legend(frameon=False, loc="center right", fontsize=9)
+    figure.savefig(ROOT / "docs/_static/paper.png", dpi=130)
+
+
 def cheetah() -> None:
     """The tasks of examples/cheetah.toml with two methods: returns in the environment's own unit."""
     methods, scales = ("naive-replay", "recall"), (1.0, 100.0, 10_000.0)
@@ -147,6 +159,7 @@ if __name__ == "__main__":
     forgetting()
     first_layer()
     pair()
+    paper()
     if (ROOT / "results/cheetah").exists():
         cheetah()
     if (ROOT / "results/methods/single").exists():
