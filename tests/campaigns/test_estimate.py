@@ -77,6 +77,16 @@ def test_what_cannot_be_measured_is_not_guessed():
     assert measure(config, seconds=1) is None
 
 
+def test_a_measurement_that_ran_out_of_time_says_so(tmp_path, capsys, monkeypatch):
+    path = tmp_path / "own.toml"
+    path.write_text('methods = ["fine-tuning"]\nsequences = ["reach-0,reach-90"]\nseeds = [0]\nbudget = "smoke"\n')
+    monkeypatch.setattr("recall_rl.campaigns.measure.measure", lambda config: measure(config, seconds=0.0))
+    assert main(["campaign", "plan", str(path)]) == 0
+    said = capsys.readouterr().out
+    assert "not measured" in said
+    assert "machine is busy" in said
+
+
 def test_a_plan_tells_what_it_needs_and_a_full_disk_is_refused(tmp_path, capsys):
     path = tmp_path / "own.toml"
     path.write_text('methods = ["recall"]\nsequences = ["reach-0,reach-90"]\nseeds = [0]\nbudget = "smoke"\n')

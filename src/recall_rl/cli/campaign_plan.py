@@ -65,6 +65,9 @@ class PlanCommand:
             _table(plan, found, needed, slots, measured)
             if measured is None and not self.no_measure:
                 print("Speed could not be measured: a short run of the first method did not come to an end.")
+            elif needed.hours is None and not self.no_measure:
+                print("Speed could not be measured: a short run had not learnt enough when its time was over. If this")
+                print("machine is busy with something else, ask again when it is not.")
         return 0
 
 
