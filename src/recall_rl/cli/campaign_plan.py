@@ -72,10 +72,10 @@ class PlanCommand:
 
 
 def _table(plan: Plan, found: Size, needed: Need, slots: int, measured: Measured | None) -> None:
-    from rich.console import Console
     from rich.table import Table
 
     from recall_rl.campaigns.estimate import shown
+    from recall_rl.cli.console import console
 
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="dim", no_wrap=True)
@@ -98,4 +98,4 @@ def _table(plan: Plan, found: Size, needed: Need, slots: int, measured: Measured
     table.add_row("memory, at most", f"{shown(needed.memory * min(slots, found.runs))} with {slots} slots, {each}")
     if plan.sentence:
         print(plan.sentence)
-    Console().print(table, highlight=False, markup=False)
+    console().print(table, highlight=False, markup=False)

@@ -81,8 +81,9 @@ def sentence(name: str, found: Summary) -> str:
 
 
 def _table(found: Sequence[Standing]) -> None:
-    from rich.console import Console
     from rich.table import Table
+
+    from recall_rl.cli.console import console
 
     table = Table(box=None, pad_edge=False, header_style="dim")
     for column in ("run", "state", "steps", "average"):
@@ -95,6 +96,6 @@ def _table(found: Sequence[Standing]) -> None:
         if s.reason:
             table.add_row(f"  {s.reason}", "", "", "")
     if table.row_count:
-        Console().print(table, highlight=False, markup=False)
+        console().print(table, highlight=False, markup=False)
     if len(shown) > _MOST_ROWS:
         print(f"and {len(shown) - _MOST_ROWS:,} more; --json lists all")

@@ -38,9 +38,9 @@ class Evaluate:
 
     def run(self) -> int:
         """Play and print."""
-        from rich.console import Console
         from rich.table import Table
 
+        from recall_rl.cli.console import console
         from recall_rl.runs.evaluate import evaluate
 
         scores = evaluate(
@@ -67,6 +67,6 @@ class Evaluate:
                 f"{s.total:,.1f}",
                 f"{s.length:.0f}",
             )
-        Console().print(table, highlight=False)
+        console().print(table, highlight=False)
         print(f"{self.episodes} episodes a task.")
         return 0

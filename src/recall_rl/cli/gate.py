@@ -86,8 +86,9 @@ class Gate:
 
 
 def _show(found: Answer) -> None:
-    from rich.console import Console
     from rich.table import Table
+
+    from recall_rl.cli.console import console
 
     table = Table(box=None, pad_edge=False, header_style="dim")
     for name in ("", "task", "old", "new", "drop", "between", "pairs", "verdict"):
@@ -97,5 +98,5 @@ def _show(found: Answer) -> None:
         between = f"{s.low:.3f} and {s.high:.3f}"
         row = (s.task, f"{s.old:.2f}", f"{s.new:.2f}", f"{s.drop:+.2f}", between, str(s.pairs), verdict)
         table.add_row(str(s.position + 1), *row)
-    Console().print(table, highlight=False)
+    console().print(table, highlight=False)
     print(found.sentence())

@@ -25,9 +25,9 @@ class Runs:
 
     def run(self) -> int:
         """Print them."""
-        from rich.console import Console
         from rich.table import Table
 
+        from recall_rl.cli.console import console
         from recall_rl.cli.display import duration
         from recall_rl.runs.status import statuses
 
@@ -51,9 +51,9 @@ class Runs:
             state = f"[{colours[s.state]}]{s.state}[/]" if s.state in colours else s.state
             name = s.run if Path(s.run) == self.folder else str(Path(s.run).relative_to(self.folder))
             table.add_row(name, state, f"{s.step:,}", share, average, seen)
-        console = Console()
-        console.print(table, highlight=False)
+        out = console()
+        out.print(table, highlight=False)
         for s in found:
             if s.reason:
-                console.print(f"{s.run}: {s.reason}", highlight=False, markup=False)
+                out.print(f"{s.run}: {s.reason}", highlight=False, markup=False)
         return 0
