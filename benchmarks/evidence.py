@@ -1,90 +1,328 @@
-"""Figures of a campaign from its published journals: what results/PLAN.md asks to be measured, with paired intervals.
+"""The tables of docs/results.md, from published journals: what results/PLAN.md asks to be measured.
 
-    python benchmarks/evidence.py primary   # measures of every method, and every method against recall
-    python benchmarks/evidence.py pairs     # for sequences of two tasks also how the second one ended
+    python benchmarks/evidence.py primary    # the tables of one campaign
+    python benchmarks/evidence.py --write    # all of them, into the page
+    python benchmarks/evidence.py --check    # whether the page has them as they are
 
-Reads results/NAME, and results/references for forward transfer. "The end" is the mean of the last three evaluations.
+A campaign is its plan (results/plans/NAME.toml); its runs are found by their configs, in whichever folder below results
+they were published. "The end" is the mean of the last three evaluations.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 
-from recall_rl.analysis import metrics
-from recall_rl.analysis.bootstrap import Interval, interval, paired_difference
+from recall_rl.analysis import metrics, paper
+from recall_rl.analysis.bootstrap import FEWEST, Interval, interval, paired_difference
 from recall_rl.analysis.read import Result, read
-from recall_rl.analysis.summary import measure, references
+from recall_rl.analysis.summary import METRICS, measure, references
+from recall_rl.campaigns.jobs import jobs
+from recall_rl.campaigns.plan import Plan, find_plan
+from recall_rl.reports.tables import TITLES, number
 
+ROOT = Path(__file__).parent.parent
+RESULTS, PAGE = ROOT / "results", ROOT / "docs/results.md"
+FOLDERS = ("tuning", "references", "primary", "ablation", "pairs", "cw10", "cw3", "readings", "memory", "rewards")
+"""Where the runs of the evidence are published."""
 WINDOW = 3
-MEASURES = ("average_performance", "forgetting", "forward_transfer")
+SHORT = {"window-close": "wc", "faucet-close": "fc", "handle-press-side": "hps"}
 Values = Mapping[tuple[str, int], float]
 """A number for each sequence and seed."""
+Lines = list[list[str]]
 
 
-def shown(found: Interval | None) -> str:
-    if found is None:
-        return "–"
-    width = f" [{found.low:.2f}, {found.high:.2f}]" if found.low < found.high else ""
-    return f"{found.value:.2f}{width}"
+@dataclass(frozen=True)
+class Campaign:
+    """A plan and those of its runs that are published."""
+
+    plan: Plan
+    asked: int
+    runs: list[Result]
+
+    def methods(self) -> list[str]:
+        """Those with a run, in the plan's order."""
+        return list(dict.fromkeys(base(run) for run in self.runs))
+
+    def values(self, method: str, of: Callable[[Result], float | None]) -> dict[tuple[str, int], float]:
+        """A number of each run of a method, where there is one."""
+        mine = (run for run in self.runs if base(run) == method)
+        return {(run.sequence, run.seed): value for run in mine if (value := of(run)) is not None}
+
+
+def base(run: Result) -> str:
+    """The method without what was changed about it: a campaign after the search has each once."""
+    return run.method.split(" ")[0].split("(")[0]
+
+
+@cache
+def published() -> dict[str, Result]:
+    """Every finished run of the evidence, by the hash of its config."""
+    found: dict[str, Result] = {}
+    for folder in FOLDERS:
+        if (RESULTS / folder).exists():
+            found |= {run.identity: run for run in read([RESULTS / folder]).results if run.finished}
+    return found
+
+
+def campaign(name: str) -> Campaign:
+    """The campaign of a plan's name."""
+    file = RESULTS / "plans" / f"{name}.toml"
+    plan = find_plan(str(file) if file.exists() else name)
+    wanted = [job.config.identity() for job in jobs(plan) if job.wanted]
+    return Campaign(plan, len(wanted), [published()[i] for i in wanted if i in published()])
+
+
+@cache
+def alone():
+    """Areas of every task from scratch, for forward transfer."""
+    return references(campaign("references").runs)
+
+
+def named(metric: str) -> Callable[[Result], float | None]:
+    return lambda run: measure(run, alone(), WINDOW).get(metric)
+
+
+def own_end(*positions: int) -> Callable[[Result], float]:
+    """Success at the end of some tasks' own training, their mean."""
+    return lambda run: float(metrics.at_own_end(run.success, WINDOW)[list(positions)].mean())
+
+
+def end(position: int) -> Callable[[Result], float]:
+    """Success on one task at the end of the run."""
+    return lambda run: float(metrics.at_end(run.success, WINDOW)[position])
 
 
 def over(values: Values) -> Interval | None:
-    """The mean over all runs, resampled within each sequence."""
+    """The mean over runs, resampled within each sequence."""
     strata: dict[str, list[float]] = {}
     for (sequence, _), value in values.items():
         strata.setdefault(sequence, []).append(value)
     return interval(list(strata.values())) if strata else None
 
 
-def table(head: list[str], rows: list[list[str]]) -> None:
-    for row in (head, ["---"] * len(head), *rows):
-        print("| " + " | ".join(row) + " |")
-    print()
+def shown(found: Interval | None) -> str:
+    """A mean, with its interval from five runs on, if some sequence has more than one."""
+    if found is None:
+        return "–"
+    sure = found.n >= FEWEST and found.low < found.high
+    return number(found.value) + (f" [{number(found.low)}, {number(found.high)}]" if sure else "")
 
 
-def collect(results: list[Result], known) -> dict[str, dict[str, dict[tuple[str, int], float]]]:
-    """Values of each measure, by method."""
-    found: dict[str, dict[str, dict[tuple[str, int], float]]] = {}
-    for result in results:
-        values = measure(result, known, WINDOW)
-        if len(result.tasks) == 2:
-            values["second task"] = float(metrics.at_end(result.success, WINDOW)[1])
-        for name, value in values.items():
-            found.setdefault(result.method, {}).setdefault(name, {})[result.sequence, result.seed] = value
-    return found
+def printed(figure: paper.Figure | None) -> str:
+    return "–" if figure is None else number(figure.value)
+
+
+def short(sequence: str) -> str:
+    """A sequence as it stands in a table."""
+    return " → ".join(SHORT.get(task, task) for task in sequence.split(","))
+
+
+def table(head: list[str], lines: Lines) -> str:
+    """Markdown."""
+    return "\n".join("| " + " | ".join(line) + " |" for line in (head, ["---"] * len(head), *lines)) + "\n"
+
+
+def count(found: Campaign) -> str:
+    """How much of a campaign there is."""
+    if len(found.runs) == found.asked:
+        return f"All {found.asked} runs.\n"
+    return f"{len(found.runs)} of {found.asked} runs so far.\n"
+
+
+# The tables of each campaign.
+
+PAPERS = {"ewc": 1e4, "packnet": 2e-5, "clonex": 100.0, "perfect-memory": 512, "recall": 10.0}
+"""The value of each method's searched coefficient in the paper, or in Continual World."""
+
+
+def search(found: Campaign) -> str:
+    """Every value that was tried, and which the plan's rule takes."""
+    tried: dict[str, dict[float, Result | None]] = {}
+    by_identity = {run.identity: run for run in found.runs}
+    for job in jobs(found.plan):
+        options = {**job.config.options, "batch": job.config.agent.batch}
+        key = {"ewc": "c", "packnet": "clip", "clonex": "c", "perfect-memory": "batch", "recall": "lam"}
+        value = float(options[key[job.config.method]])
+        tried.setdefault(job.config.method, {})[value] = by_identity.get(job.config.identity())
+    lines: Lines = []
+    for method, values in tried.items():
+        ends = {v: metrics.final_performance(r.success, WINDOW) for v, r in values.items() if r is not None}
+        cells = [f"{v:g}: {number(ends[v]) if v in ends else '–'}" for v in values]
+        lines.append([f"`{method}`", *cells, f"{taken(method, ends):g}" if len(ends) == len(values) else "–"])
+    return table(["method", *["value: average"] * 4, "taken"], lines)
+
+
+def taken(method: str, ends: Mapping[float, float]) -> float:
+    """The value with the best average; of those within 0.02 of it, the one nearest to the paper's."""
+    best = max(ends.values())
+    near = [value for value, average in ends.items() if average >= best - 0.02 - 1e-9]
+    return min(near, key=lambda value: abs(np.log(value / PAPERS[method])))
+
+
+def tasks_alone(found: Campaign) -> str:
+    """Each task from scratch."""
+    lines: Lines = []
+    for task in found.plan.sequences:
+        mine = [run for run in found.runs if run.tasks == (task,)]
+        ends = {(task, run.seed): metrics.final_performance(run.success, WINDOW) for run in mine}
+        areas = {(task, run.seed): float(metrics.areas(run.success)[0]) for run in mine}
+        lines.append([task, shown(over(ends)), shown(over(areas)), str(len(mine))])
+    return table(["task", "success at the end", "area under the curve", "runs"], lines)
+
+
+def methods(found: Campaign, family: str | None = None) -> str:
+    """The paper's three measures of every method, best first, with the paper's own means where it has them."""
+    lines: list[tuple[float, list[str]]] = []
+    for method in found.methods():
+        ours = [over(found.values(method, named(metric))) for metric in METRICS[:3]]
+        papers = [paper.MEANS.get((family, method, metric)) for metric in METRICS[:3]] if family else []
+        runs = ours[0].n if ours[0] else 0
+        cells = [*map(shown, ours), *map(printed, papers), str(runs)]
+        lines.append((-ours[0].value if ours[0] else 0.0, [f"`{method}`", *cells]))
+    head = ["method", *(TITLES[m] for m in METRICS[:3])]
+    head += ["paper's performance", "forgetting", "transfer"] if family else []
+    return table([*head, "runs"], [line for _, line in sorted(lines, key=lambda pair: pair[0])])
+
+
+def by_sequence(found: Campaign, metric: str = "average_performance") -> str:
+    """A measure in the paper's format: a line a sequence, a column a method."""
+    lines: Lines = []
+    for sequence in dict.fromkeys(run.sequence for run in found.runs):
+        cells = []
+        for method in found.methods():
+            mine = {k: v for k, v in found.values(method, named(metric)).items() if k[0] == sequence}
+            cells.append(shown(over(mine)))
+        lines.append([short(sequence), *cells])
+    return table([TITLES[metric], *(f"`{m}`" for m in found.methods())], lines)
+
+
+def differences(
+    found: Campaign, against: str, of: Mapping[str, Callable[[Result], float | None]], others: Iterable[str] = ()
+) -> str:
+    """One method minus each other on the same sequence and seed."""
+    lines: Lines = []
+    for method in others or (m for m in found.methods() if m != against):
+        pairs = [paired_difference(found.values(against, f), found.values(method, f)) for f in of.values()]
+        lines.append([f"`{against}` − `{method}`", *map(shown, pairs), str(pairs[0].n if pairs[0] else 0)])
+    return table(["difference", *of, "pairs"], lines)
+
+
+def primary() -> str:
+    found = campaign("primary")
+    of = {TITLES[m]: named(m) for m in METRICS[:3]}
+    return "\n".join([count(found), methods(found, "cw3"), by_sequence(found), differences(found, "recall", of)])
+
+
+def ablation() -> str:
+    found = campaign("ablation")
+    of = {"later tasks, at their own end": _later, "forgetting": named("forgetting")}
+    parts = [count(found), by_sequence(found), by_sequence(found, "forgetting")]
+    pairs = [("recall", ["naive-replay", "recall-tn", "recall-pd"]), ("recall-tn", ["naive-replay"])]
+    return "\n".join([*parts, *(differences(found, one, of, others) for one, others in pairs)])
+
+
+def _later(run: Result) -> float:
+    """How well all tasks after the first were learnt."""
+    return own_end(*range(1, len(run.tasks)))(run)
+
+
+def pairs() -> str:
+    found = campaign("pairs")
+    ends: dict[str, list[float]] = {}
+    for run in campaign("references").runs:
+        ends.setdefault(run.tasks[0], []).append(metrics.final_performance(run.success, WINDOW))
+    known = {task: float(np.mean(values)) for task, values in ends.items()}
+    lines: Lines = []
+    for sequence in dict.fromkeys(run.sequence for run in found.runs):
+        second = next(run.tasks[1] for run in found.runs if run.sequence == sequence)
+        cells = []
+        for of in (end(0), end(1)):
+            for method in ("perfect-memory", "recall"):
+                mine = {k: v for k, v in found.values(method, of).items() if k[0] == sequence}
+                cells.append(shown(over(mine)))
+        lines.append([short(",".join(_tasks(found, sequence))), *cells, number(known.get(second, float("nan")))])
+    head = ["pair", "first: `perfect-memory`", "`recall`", "second: `perfect-memory`", "`recall`", "second alone"]
+    of = {"first task": end(0), "second task": end(1), "forgetting": named("forgetting")}
+    return "\n".join([count(found), table(head, lines), differences(found, "recall", of)])
+
+
+def _tasks(found: Campaign, sequence: str) -> tuple[str, ...]:
+    return next(run.tasks for run in found.runs if run.sequence == sequence)
+
+
+def printed_sequences(name: str) -> str:
+    """cw10 and cw3: our one seed beside the paper's five."""
+    found = campaign(name)
+    family = {"cw3": "cw3"}.get(name)
+    parts = [count(found), methods(found, family)]
+    if family is None:
+        lines = [
+            [f"`{m}`", *(printed(paper.published(name, m, metric)) for metric in METRICS[:3])] for m in found.methods()
+        ]
+        parts.append(table(["the paper's", *(TITLES[m] for m in METRICS[:3])], lines))
+    else:
+        parts.append(by_sequence(found))
+    return "\n".join(parts)
+
+
+def compared(name: str, against: str = "recall") -> str:
+    """Measures of every method and one against the others."""
+    found = campaign(name)
+    of = {TITLES[m]: named(m) for m in METRICS[:2]}
+    return "\n".join([count(found), methods(found), by_sequence(found), differences(found, against, of)])
+
+
+def searched() -> str:
+    found = campaign("tuning")
+    return "\n".join([count(found), search(found)])
+
+
+def references_alone() -> str:
+    found = campaign("references")
+    return "\n".join([count(found), tasks_alone(found)])
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "tuning": searched,
+    "references": references_alone,
+    "primary": primary,
+    "ablation": ablation,
+    "pairs": pairs,
+    "cw10": lambda: printed_sequences("cw10"),
+    "cw3": lambda: printed_sequences("cw3"),
+    "readings": lambda: compared("readings"),
+    "rewards": lambda: compared("rewards"),
+}
+BLOCK = re.compile(r"(<!-- evidence: (\S+) -->\n).*?(<!-- end of evidence -->)", re.DOTALL)
+
+
+def filled(page: str) -> str:
+    """The page with its tables as the journals have them."""
+    return BLOCK.sub(lambda found: f"{found[1]}{TABLES[found[2]]()}\n{found[3]}", page)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("name", help="a folder below results")
-    parser.add_argument("--against", default="recall", help="the method that the others are paired with")
+    parser.add_argument("name", nargs="?", choices=TABLES, help="a campaign")
+    parser.add_argument("--write", action="store_true", help="bring the tables of docs/results.md up to date")
+    parser.add_argument("--check", action="store_true", help="fail if they are not")
     given = parser.parse_args()
-    everything = read([Path("results") / given.name])
-    ended = [r for r in everything.results if r.finished]
-    alone = read([Path("results/references")]).results if Path("results/references").exists() else []
-    found = collect(ended, references([*ended, *alone]))
-    extra = ("second task",) if any("second task" in f for f in found.values()) else ()
-    print(f"{len(ended)} finished runs of {len(everything.results)}\n")
-    rows = []
-    for method, values in sorted(found.items(), key=lambda kv: -np.mean([*kv[1]["average_performance"].values()])):
-        cells = [shown(over(values.get(name, {}))) for name in (*MEASURES, *extra)]
-        rows.append([method, *cells, str(len(values["average_performance"]))])
-    table(["method", *(name.replace("_", " ") for name in (*MEASURES, *extra)), "runs"], rows)
-    base = next((m for m in found if m.split(" ")[0].split("(")[0] == given.against), None)
-    if base is None:
-        return
-    rows = []
-    for method, values in found.items():
-        if method != base:
-            names = ("average_performance", "forgetting", *extra)
-            pairs = [paired_difference(found[base][name], values[name]) for name in names]
-            rows.append([method, *map(shown, pairs), str(pairs[0].n if pairs[0] else 0)])
-    print(f"{base} minus each other, on the same sequence and seed:\n")
-    table(["method", "average performance", "forgetting", *extra, "pairs"], rows)
+    if given.name:
+        print(TABLES[given.name]())
+    elif given.write:
+        PAGE.write_text(filled(PAGE.read_text()))
+    elif given.check:
+        sys.exit("docs/results.md differs from the journals." if filled(PAGE.read_text()) != PAGE.read_text() else 0)
+    else:
+        parser.error("name a campaign, or give --write or --check")
 
 
 if __name__ == "__main__":
