@@ -117,7 +117,11 @@ def shown(found: Interval | None) -> str:
 
 
 def printed(figure: paper.Figure | None) -> str:
-    return "–" if figure is None else number(figure.value)
+    """A number of the paper, with its interval where it prints one."""
+    if figure is None:
+        return "–"
+    sure = figure.low is not None and figure.high is not None
+    return number(figure.value) + (f" [{number(figure.low)}, {number(figure.high)}]" if sure else "")
 
 
 def short(sequence: str) -> str:
