@@ -284,6 +284,24 @@ def compared(name: str, against: str = "recall") -> str:
     return "\n".join([count(found), methods(found), by_sequence(found), differences(found, against, of)])
 
 
+ROWS, OLD_ROW, COMING = 900_000, 168, 7_000_000
+"""Of memory.toml: rows of nine old tasks, bytes of one, and those that a task's own rows count as."""
+
+
+def remembered() -> str:
+    """RECALL by how many past rows its memory has room for."""
+    found = campaign("memory")
+    by_identity = {run.identity: run for run in found.runs}
+    lines: Lines = []
+    for job in jobs(found.plan):
+        room = job.config.training.memory_bytes
+        share = 1.0 if room is None else (room - COMING) / OLD_ROW / ROWS
+        run = by_identity.get(job.config.identity())
+        cells = [number(measure(run, alone(), WINDOW)[m]) if run else "–" for m in METRICS[:2]]
+        lines.append([f"{share:.1%}".replace(".0%", "%"), *cells])
+    return "\n".join([count(found), table(["room for past rows", *(TITLES[m] for m in METRICS[:2])], lines)])
+
+
 def searched() -> str:
     found = campaign("tuning")
     return "\n".join([count(found), search(found)])
@@ -303,6 +321,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "cw10": lambda: printed_sequences("cw10"),
     "cw3": lambda: printed_sequences("cw3"),
     "readings": lambda: compared("readings"),
+    "memory": remembered,
     "rewards": lambda: compared("rewards"),
 }
 BLOCK = re.compile(r"(<!-- evidence: (\S+) -->\n).*?(<!-- end of evidence -->)", re.DOTALL)
