@@ -14,7 +14,7 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -26,7 +26,8 @@ from recall_rl.analysis.read import Result, read
 from recall_rl.analysis.summary import METRICS, measure, references
 from recall_rl.campaigns.jobs import jobs
 from recall_rl.campaigns.plan import Plan, find_plan
-from recall_rl.reports.tables import TITLES, number
+from recall_rl.reports.tables import TITLES, number, printed
+from recall_rl.reports.tables import shown as with_interval
 
 ROOT = Path(__file__).parent.parent
 RESULTS, PAGE = ROOT / "results", ROOT / "docs/results.md"
@@ -90,11 +91,6 @@ def named(metric: str) -> Callable[[Result], float | None]:
     return lambda run: measure(run, alone(), WINDOW).get(metric)
 
 
-def own_end(*positions: int) -> Callable[[Result], float]:
-    """Success at the end of some tasks' own training, their mean."""
-    return lambda run: float(metrics.at_own_end(run.success, WINDOW)[list(positions)].mean())
-
-
 def end(position: int) -> Callable[[Result], float]:
     """Success on one task at the end of the run."""
     return lambda run: float(metrics.at_end(run.success, WINDOW)[position])
@@ -113,15 +109,7 @@ def shown(found: Interval | None) -> str:
     if found is None:
         return "–"
     sure = found.n >= FEWEST and found.low < found.high
-    return number(found.value) + (f" [{number(found.low)}, {number(found.high)}]" if sure else "")
-
-
-def printed(figure: paper.Figure | None) -> str:
-    """A number of the paper, with its interval where it prints one."""
-    if figure is None:
-        return "–"
-    sure = figure.low is not None and figure.high is not None
-    return number(figure.value) + (f" [{number(figure.low)}, {number(figure.high)}]" if sure else "")
+    return with_interval(found) if sure else number(found.value)
 
 
 def short(sequence: str) -> str:
@@ -187,7 +175,7 @@ def methods(found: Campaign, family: str | None = None) -> str:
     lines: list[tuple[float, list[str]]] = []
     for method in found.methods():
         ours = [over(found.values(method, named(metric))) for metric in METRICS[:3]]
-        papers = [paper.MEANS.get((family, method, metric)) for metric in METRICS[:3]] if family else []
+        papers = [paper.MEANS[family, method, metric] for metric in METRICS[:3]] if family else []
         runs = ours[0].n if ours[0] else 0
         cells = [*map(shown, ours), *map(printed, papers), str(runs)]
         lines.append((-ours[0].value if ours[0] else 0.0, [f"`{method}`", *cells]))
@@ -235,7 +223,7 @@ def ablation() -> str:
 
 def _later(run: Result) -> float:
     """How well all tasks after the first were learnt."""
-    return own_end(*range(1, len(run.tasks)))(run)
+    return float(metrics.at_own_end(run.success, WINDOW)[1:].mean())
 
 
 def pairs() -> str:
@@ -246,35 +234,34 @@ def pairs() -> str:
     known = {task: float(np.mean(values)) for task, values in ends.items()}
     lines: Lines = []
     for sequence in dict.fromkeys(run.sequence for run in found.runs):
-        second = next(run.tasks[1] for run in found.runs if run.sequence == sequence)
+        tasks = next(run.tasks for run in found.runs if run.sequence == sequence)
         cells = []
         for of in (end(0), end(1)):
             for method in ("perfect-memory", "recall"):
                 mine = {k: v for k, v in found.values(method, of).items() if k[0] == sequence}
                 cells.append(shown(over(mine)))
-        lines.append([short(",".join(_tasks(found, sequence))), *cells, number(known.get(second, float("nan")))])
+        lines.append([short(",".join(tasks)), *cells, number(known.get(tasks[1], float("nan")))])
     head = ["pair", "first: `perfect-memory`", "`recall`", "second: `perfect-memory`", "`recall`", "second alone"]
     of = {"first task": end(0), "second task": end(1), "forgetting": named("forgetting")}
-    return "\n".join([count(found), table(head, lines), differences(found, "recall", of)])
+    different = replace(found, runs=[run for run in found.runs if len(set(run.tasks)) == 2])
+    note = "Over pairs of different tasks:\n"
+    return "\n".join([count(found), table(head, lines), note, differences(different, "recall", of)])
 
 
-def _tasks(found: Campaign, sequence: str) -> tuple[str, ...]:
-    return next(run.tasks for run in found.runs if run.sequence == sequence)
+def cw3() -> str:
+    """Our one seed beside the means of the paper's five."""
+    found = campaign("cw3")
+    return "\n".join([count(found), methods(found, "cw3"), by_sequence(found)])
 
 
-def printed_sequences(name: str) -> str:
-    """cw10 and cw3: our one seed beside the paper's five."""
-    found = campaign(name)
-    family = {"cw3": "cw3"}.get(name)
-    parts = [count(found), methods(found, family)]
-    if family is None:
-        lines = [
-            [f"`{m}`", *(printed(paper.published(name, m, metric)) for metric in METRICS[:3])] for m in found.methods()
-        ]
-        parts.append(table(["the paper's", *(TITLES[m] for m in METRICS[:3])], lines))
-    else:
-        parts.append(by_sequence(found))
-    return "\n".join(parts)
+def cw10() -> str:
+    """Our one seed, and the paper's five."""
+    found = campaign("cw10")
+    lines = [
+        [f"`{m}`", *(printed(paper.RESULTS["cw10", m, metric]) for metric in METRICS[:3])] for m in found.methods()
+    ]
+    papers = table(["the paper's", *(TITLES[m] for m in METRICS[:3])], lines)
+    return "\n".join([count(found), methods(found), papers])
 
 
 def compared(name: str, against: str = "recall") -> str:
@@ -318,8 +305,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "primary": primary,
     "ablation": ablation,
     "pairs": pairs,
-    "cw10": lambda: printed_sequences("cw10"),
-    "cw3": lambda: printed_sequences("cw3"),
+    "cw10": cw10,
+    "cw3": cw3,
     "readings": lambda: compared("readings"),
     "memory": remembered,
     "rewards": lambda: compared("rewards"),

@@ -1,6 +1,6 @@
 """The figures of docs/results.md, from published journals: python benchmarks/evidence_figures.py (needs matplotlib).
 
-A campaign is drawn once all its runs are there.
+The primary comparison is drawn once all its runs are there.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-from evidence import RESULTS, Campaign, base, campaign, named
+from evidence import WINDOW, Campaign, base, campaign, named
 
 from recall_rl.analysis import metrics
 from recall_rl.analysis.bootstrap import band, paired_difference
@@ -66,7 +66,7 @@ def headline(found: Campaign) -> plt.Figure:
         left.plot(
             at, values.mean(axis=0), color=COLOURS[method], linewidth=2.4 if method == "recall" else 1.5, zorder=front
         )
-        last[method] = float(values.mean(axis=0)[-3:].mean())
+        last[method] = float(values.mean(axis=0)[-WINDOW:].mean())
     whole = int(at[-1])
     tasks = len(found.runs[0].tasks)
     for k in range(1, tasks):
@@ -103,14 +103,9 @@ def headline(found: Campaign) -> plt.Figure:
     return figure
 
 
-def ready(name: str) -> Campaign | None:
-    """A campaign that is complete."""
-    if not (RESULTS / "plans" / f"{name}.toml").exists():
-        return None
-    found = campaign(name)
-    return found if found.asked == len(found.runs) else None
-
-
 if __name__ == "__main__":
-    if found := ready("primary"):
+    found = campaign("primary")
+    if len(found.runs) == found.asked:
         headline(found).savefig(STATIC / "primary.png", dpi=130)
+    else:
+        print(f"The primary comparison has {len(found.runs)} of {found.asked} runs; it is drawn once it has all.")

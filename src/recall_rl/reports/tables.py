@@ -83,6 +83,12 @@ def shown(interval: Interval | None) -> str:
     return "" if interval is None else f"{number(interval.value)} [{number(interval.low)}, {number(interval.high)}]"
 
 
+def printed(figure: paper.Figure) -> str:
+    """A number of the paper, with its interval where it prints one."""
+    ends = "" if figure.low is None or figure.high is None else f" [{number(figure.low)}, {number(figure.high)}]"
+    return number(figure.value) + ends
+
+
 def cell(measured: Measured | None) -> str:
     """A mean with its interval; with few runs their values instead; one run as it is."""
     if measured is None:
@@ -199,10 +205,6 @@ def tasks(made: Study, setting: Setting) -> Table:
 def against_paper(made: Study, setting: Setting) -> Table:
     """Our figures and the paper's."""
     found = [row for row in beside_paper(made) if row.setting == setting]
-
-    def printed(figure: paper.Figure) -> str:
-        ends = "" if figure.low is None or figure.high is None else f" [{number(figure.low)}, {number(figure.high)}]"
-        return number(figure.value) + ends
 
     return Table(
         "paper",
