@@ -53,7 +53,8 @@ def test_killed_runs_and_a_killed_campaign_end_as_if_nothing_had_happened(recall
     # Its runs go on without it; the next campaign waits for those that still hold theirs.
     kill(process)
     process = recall.start(*words)
-    time.sleep(6)
+    until(lambda: list(out.glob(f"drivers/*-{process.pid}.json")))
+    time.sleep(3)
     process.send_signal(signal.SIGTERM)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 128 + signal.SIGTERM, err

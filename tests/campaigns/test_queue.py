@@ -42,6 +42,15 @@ def test_longest_chains_come_first_and_of_equal_ones_a_seed_of_all_methods(tmp_p
     assert child.job.parent == first[0].job.place
 
 
+def test_a_seed_is_ended_before_the_next_begins_though_its_runs_share_their_beginning(tmp_path):
+    queue = Queue(campaign(tmp_path, PLAN.replace("[0]", "[1, 0]")), lambda _: None)
+    seen = []
+    while (attempt := queue.take()) is not None:
+        seen.append((attempt.job.config.seed, len(attempt.job.tasks)))
+        queue.report(attempt, 0, "")
+    assert seen == [(0, 1), (0, 2), (0, 2), (1, 1), (1, 2), (1, 2)]
+
+
 def test_a_failure_counts_and_after_three_a_run_and_what_extends_it_are_set_aside(tmp_path):
     found = campaign(tmp_path)
     said = []

@@ -24,7 +24,7 @@ QUIET_SECONDS: Final = 600.0
 """A run whose holder gave no sign of life for so long is taken from it; what the holder still writes does not count."""
 _LOOK_SECONDS = 2.0
 
-Rank = tuple[int, int, str]
+Rank = tuple[int, int, int, str]
 
 
 @dataclass(frozen=True)
@@ -39,15 +39,21 @@ class Attempt:
 
 
 def ranks(jobs: Iterable[Job]) -> dict[str, Rank]:
-    """The order of runs: longest chains of runs that extend one another first, then one seed of all methods."""
-    below: dict[str, int] = defaultdict(int)
-    found: dict[str, Rank] = {}
-    for job in reversed(list(jobs)):  # Beginnings come before what extends them.
-        chain = job.steps + below[job.place]
-        found[job.place] = (-chain, job.config.seed, job.place)
-        if job.parent is not None:
-            below[job.parent] = max(below[job.parent], chain)
-    return found
+    """The order of runs: the longest chains of runs that extend one another first, of equal ones a seed of all methods.
+
+    A run stands where the longest chain through it does, so a seed's chains are ended before the next seed's begin.
+    """
+    listed = list(jobs)  # Beginnings come before what extends them.
+    above: dict[str | None, int] = {None: 0}
+    for job in listed:
+        above[job.place] = above[job.parent] + job.steps
+    below: dict[str | None, int] = defaultdict(int)
+    for job in reversed(listed):
+        below[job.parent] = max(below[job.parent], job.steps + below[job.place])
+    return {
+        job.place: (-(above[job.place] + below[job.place]), job.config.seed, above[job.place], job.place)
+        for job in listed
+    }
 
 
 class Queue:
