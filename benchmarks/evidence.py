@@ -196,10 +196,25 @@ def by_sequence(found: Campaign, metric: str = "average_performance") -> str:
     return table([TITLES[metric], *(f"`{m}`" for m in found.methods())], lines)
 
 
+def learnt(found: Campaign) -> str:
+    """How well each task was learnt: its success at the end of its own training, task after task."""
+    lines: Lines = []
+    for sequence in dict.fromkeys(run.sequence for run in found.runs):
+        cells = []
+        for method in found.methods():
+            mine = [run.success for run in found.runs if (base(run), run.sequence) == (method, sequence)]
+            ends = np.array([metrics.at_own_end(success, WINDOW) for success in mine])
+            cells.append(", ".join(number(float(task)) for task in ends.mean(axis=0)) if mine else "–")
+        lines.append([short(sequence), *cells])
+    return table(["each task at its own end", *(f"`{m}`" for m in found.methods())], lines)
+
+
 def differences(
     found: Campaign, against: str, of: Mapping[str, Callable[[Result], float | None]], others: Iterable[str] = ()
 ) -> str:
-    """One method minus each other on the same sequence and seed."""
+    """One method minus each other on the same sequence and seed; nothing before the method has a run."""
+    if against not in found.methods():
+        return ""
     lines: Lines = []
     for method in others or (m for m in found.methods() if m != against):
         pairs = [paired_difference(found.values(against, f), found.values(method, f)) for f in of.values()]
@@ -210,7 +225,8 @@ def differences(
 def primary() -> str:
     found = campaign("primary")
     of = {TITLES[m]: named(m) for m in METRICS[:3]}
-    return "\n".join([count(found), methods(found, "cw3"), by_sequence(found), differences(found, "recall", of)])
+    parts = [count(found), methods(found, "cw3"), by_sequence(found), learnt(found)]
+    return "\n".join([*parts, differences(found, "recall", of)])
 
 
 def ablation() -> str:
