@@ -184,29 +184,33 @@ def methods(found: Campaign, family: str | None = None) -> str:
     return table([*head, "runs"], [line for _, line in sorted(lines, key=lambda pair: pair[0])])
 
 
-def by_sequence(found: Campaign, metric: str = "average_performance") -> str:
-    """A measure in the paper's format: a line a sequence, a column a method."""
+def by_sequence(found: Campaign, title: str, cell: Callable[[list[Result]], str]) -> str:
+    """The paper's format: a line a sequence, a column a method."""
     lines: Lines = []
     for sequence in dict.fromkeys(run.sequence for run in found.runs):
-        cells = []
-        for method in found.methods():
-            mine = {k: v for k, v in found.values(method, named(metric)).items() if k[0] == sequence}
-            cells.append(shown(over(mine)))
-        lines.append([short(sequence), *cells])
-    return table([TITLES[metric], *(f"`{m}`" for m in found.methods())], lines)
+        mine = [[r for r in found.runs if (base(r), r.sequence) == (m, sequence)] for m in found.methods()]
+        lines.append([short(sequence), *(cell(runs) if runs else "–" for runs in mine)])
+    return table([title, *(f"`{m}`" for m in found.methods())], lines)
+
+
+def measured(found: Campaign, metric: str = "average_performance") -> str:
+    """A measure of every sequence and method."""
+
+    def cell(runs: list[Result]) -> str:
+        values = {(run.sequence, run.seed): named(metric)(run) for run in runs}
+        return shown(over({key: value for key, value in values.items() if value is not None}))
+
+    return by_sequence(found, TITLES[metric], cell)
 
 
 def learnt(found: Campaign) -> str:
     """How well each task was learnt: its success at the end of its own training, task after task."""
-    lines: Lines = []
-    for sequence in dict.fromkeys(run.sequence for run in found.runs):
-        cells = []
-        for method in found.methods():
-            mine = [run.success for run in found.runs if (base(run), run.sequence) == (method, sequence)]
-            ends = np.array([metrics.at_own_end(success, WINDOW) for success in mine])
-            cells.append(", ".join(number(float(task)) for task in ends.mean(axis=0)) if mine else "–")
-        lines.append([short(sequence), *cells])
-    return table(["each task at its own end", *(f"`{m}`" for m in found.methods())], lines)
+
+    def cell(runs: list[Result]) -> str:
+        ends = np.array([metrics.at_own_end(run.success, WINDOW) for run in runs])
+        return ", ".join(number(float(task)) for task in ends.mean(axis=0))
+
+    return by_sequence(found, "each task at its own end", cell)
 
 
 def differences(
@@ -225,14 +229,14 @@ def differences(
 def primary() -> str:
     found = campaign("primary")
     of = {TITLES[m]: named(m) for m in METRICS[:3]}
-    parts = [count(found), methods(found, "cw3"), by_sequence(found), learnt(found)]
-    return "\n".join([*parts, differences(found, "recall", of)])
+    parts = [count(found), methods(found, "cw3"), measured(found), learnt(found), differences(found, "recall", of)]
+    return "\n".join(filter(None, parts))
 
 
 def ablation() -> str:
     found = campaign("ablation")
     of = {"later tasks, at their own end": _later, "forgetting": named("forgetting")}
-    parts = [count(found), by_sequence(found), by_sequence(found, "forgetting")]
+    parts = [count(found), measured(found), measured(found, "forgetting")]
     pairs = [("recall", ["naive-replay", "recall-tn", "recall-pd"]), ("recall-tn", ["naive-replay"])]
     return "\n".join([*parts, *(differences(found, one, of, others) for one, others in pairs)])
 
@@ -267,7 +271,7 @@ def pairs() -> str:
 def cw3() -> str:
     """Our one seed beside the means of the paper's five."""
     found = campaign("cw3")
-    return "\n".join([count(found), methods(found, "cw3"), by_sequence(found)])
+    return "\n".join([count(found), methods(found, "cw3"), measured(found)])
 
 
 def cw10() -> str:
@@ -284,7 +288,7 @@ def compared(name: str, against: str = "recall") -> str:
     """Measures of every method and one against the others."""
     found = campaign(name)
     of = {TITLES[m]: named(m) for m in METRICS[:2]}
-    return "\n".join([count(found), methods(found), by_sequence(found), differences(found, against, of)])
+    return "\n".join([count(found), methods(found), measured(found), differences(found, against, of)])
 
 
 ROWS, OLD_ROW, COMING = 900_000, 168, 7_000_000
