@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from statistics import fmean
 
+from recall_rl.campaigns.jobs import Job
 from recall_rl.campaigns.standing import Standing
 from recall_rl.runs.glance import speed
 
@@ -28,18 +30,15 @@ class Summary:
     steps_per_second: float | None
     """Of all running runs together, by what they noted last; None if none has noted enough."""
     seconds_left: float | None
-    """At this speed, without those set aside."""
+    """With so many running at a time, each as fast as others of its method; without those set aside."""
 
 
 def summary(found: Iterable[Standing]) -> Summary:
-    """Sum up; of running runs a few last lines are read, of others nothing."""
+    """Sum up; a few last lines are read of running runs, and of one finished run of a kind."""
     standings = list(found)
     count = Counter(s.state for s in standings)
     made = sum(s.job.steps if s.state == "done" else s.step for s in standings)
-    left = sum(max(0, s.job.steps - s.step) for s in standings if s.state not in ("done", "set aside"))
-    journals = [s.glance.journal for s in standings if s.state == "running"]
-    rates = [rate for journal in journals if journal is not None and (rate := speed(journal)) is not None]
-    rate = sum(rates) if rates else None
+    running = [(s.job, rate) for s in standings if s.state == "running" and (rate := _speed(s)) is not None]
     return Summary(
         count["done"],
         count["running"],
@@ -49,6 +48,39 @@ def summary(found: Iterable[Standing]) -> Summary:
         sum(s.failures for s in standings),
         made,
         sum(s.job.steps for s in standings),
-        rate,
-        left / rate if rate else None,
+        sum(rate for _, rate in running) if running else None,
+        _work_left(standings, running) / len(running) if running else None,
     )
+
+
+def _speed(standing: Standing) -> float | None:
+    return speed(standing.glance.journal) if standing.glance.journal is not None else None
+
+
+def _work_left(standings: Iterable[Standing], running: Iterable[tuple[Job, float]]) -> float:
+    """Seconds that one after another would take: methods differ in speed, and so do long and short sequences."""
+    rates: dict[tuple[str, int], list[float]] = defaultdict(list)
+    for job, rate in running:
+        rates[_kind(job)].append(rate)
+    for standing in standings:
+        if standing.glance.state == "finished" and _kind(standing.job) not in rates:
+            rate = _speed(standing)
+            rates[_kind(standing.job)] += [rate] if rate is not None else []
+    known = {kind: fmean(some) for kind, some in rates.items() if some}
+    left: Counter[tuple[str, int]] = Counter()
+    for standing in standings:
+        if standing.state not in ("done", "set aside"):
+            left[_kind(standing.job)] += max(0, standing.job.steps - standing.step)
+    return sum(steps / _nearest(known, kind) for kind, steps in left.items())
+
+
+def _kind(job: Job) -> tuple[str, int]:
+    """Its method as its folder has it, and how many tasks it knows in the end."""
+    return job.name.split("/")[0], len(job.tasks)
+
+
+def _nearest(known: Mapping[tuple[str, int], float], kind: tuple[str, int]) -> float:
+    """The rate of the same method, with the nearest number of tasks; of all together, if the method is new."""
+    method, tasks = kind
+    same = [other for other in known if other[0] == method]
+    return known[min(same, key=lambda other: abs(other[1] - tasks))] if same else fmean(known.values())
