@@ -216,14 +216,19 @@ def learnt(found: Campaign) -> str:
 def differences(
     found: Campaign, against: str, of: Mapping[str, Callable[[Result], float | None]], others: Iterable[str] = ()
 ) -> str:
-    """One method minus each other on the same sequence and seed; nothing before the method has a run."""
-    if against not in found.methods():
-        return ""
+    """A table of one method's leads; nothing before the method has a run."""
+    return table(["difference", *of, "pairs"], leads(found, against, of, others)) if against in found.methods() else ""
+
+
+def leads(
+    found: Campaign, against: str, of: Mapping[str, Callable[[Result], float | None]], others: Iterable[str] = ()
+) -> Lines:
+    """One method minus each other on the same sequence and seed."""
     lines: Lines = []
     for method in others or (m for m in found.methods() if m != against):
         pairs = [paired_difference(found.values(against, f), found.values(method, f)) for f in of.values()]
         lines.append([f"`{against}` − `{method}`", *map(shown, pairs), str(pairs[0].n if pairs[0] else 0)])
-    return table(["difference", *of, "pairs"], lines)
+    return lines
 
 
 def primary() -> str:
@@ -248,10 +253,7 @@ def _later(run: Result) -> float:
 
 def pairs() -> str:
     found = campaign("pairs")
-    ends: dict[str, list[float]] = {}
-    for run in campaign("references").runs:
-        ends.setdefault(run.tasks[0], []).append(metrics.final_performance(run.success, WINDOW))
-    known = {task: float(np.mean(values)) for task, values in ends.items()}
+    known = _known()
     lines: Lines = []
     for sequence in dict.fromkeys(run.sequence for run in found.runs):
         tasks = next(run.tasks for run in found.runs if run.sequence == sequence)
@@ -260,12 +262,33 @@ def pairs() -> str:
             for method in ("perfect-memory", "recall"):
                 mine = {k: v for k, v in found.values(method, of).items() if k[0] == sequence}
                 cells.append(shown(over(mine)))
-        lines.append([short(",".join(tasks)), *cells, number(known.get(tasks[1], float("nan")))])
+        lines.append([short(",".join(tasks)), *cells, number(known[tasks[1]])])
     head = ["pair", "first: `perfect-memory`", "`recall`", "second: `perfect-memory`", "`recall`", "second alone"]
-    of = {"first task": end(0), "second task": end(1), "forgetting": named("forgetting")}
     different = replace(found, runs=[run for run in found.runs if len(set(run.tasks)) == 2])
-    note = "Over pairs of different tasks:\n"
-    return "\n".join([count(found), table(head, lines), note, differences(different, "recall", of)])
+    return "\n".join([count(found), table(head, lines), _different(different, known)])
+
+
+def _known() -> dict[str, float]:
+    """Success of every task alone, at the end."""
+    ends: dict[str, list[float]] = {}
+    for run in campaign("references").runs:
+        ends.setdefault(run.tasks[0], []).append(metrics.final_performance(run.success, WINDOW))
+    return {task: float(np.mean(values)) for task, values in ends.items()}
+
+
+def _different(found: Campaign, known: Mapping[str, float]) -> str:
+    """Pairs of different tasks taken together, and RECALL's lead over them."""
+    of: dict[str, Callable[[Result], float | None]] = {
+        "first task": end(0),
+        "second task": end(1),
+        "second, as a share of alone": lambda run: end(1)(run) / known[run.tasks[1]],
+        "forgetting": named("forgetting"),
+    }
+    lines: Lines = []
+    for method in found.methods():
+        means = [over(found.values(method, f)) for f in of.values()]
+        lines.append([f"`{method}`", *map(shown, means), str(means[0].n if means[0] else 0)])
+    return table(["pairs of different tasks", *of, "runs"], lines + leads(found, "recall", of))
 
 
 def cw3() -> str:
