@@ -150,31 +150,30 @@ def test_a_summary_counts_runs_steps_and_the_time_left(campaign):
     assert found.seconds_left == pytest.approx((3000 + 6000) / found.steps_per_second)
 
 
-def test_the_time_left_goes_by_how_fast_each_method_was(tmp_path):
-    plan = Plan("own", (Member("recall"), Member("fine-tuning")), ("reach-0", "reach-90"), (0, 1), "smoke")
-    campaign = Campaign.create(tmp_path / "campaign", plan)
-    slow, fast = (f"runs/{method}/reach-0/seed0" for method in ("recall", "fine-tuning"))
-    write_run(campaign, fast, lines=10)
-    write_run(campaign, slow, last=None, lines=40)
-    held = claim(campaign.path / slow)
+def time_left(path, plan, finished, running):
+    """A summary with one run done in few lines and one at its last step in many, and the speeds of these two."""
+    campaign = Campaign.create(path / "campaign", plan)
+    write_run(campaign, finished, lines=10)
+    write_run(campaign, running, last=None, lines=90)
+    held = claim(campaign.path / running)
     found = summary(campaign.standings())
     held.release()
-    rates = {place: speed(campaign.path / place / "g0001/journal.jsonl") for place in (slow, fast)}
-    assert rates[fast] > 3 * rates[slow]
-    # The running one has all its steps behind it; three of either method are left.
-    assert found.steps_per_second == rates[slow]
-    assert found.seconds_left == pytest.approx(3 * 6000 / rates[slow] + 3 * 6000 / rates[fast])
+    fast, slow = (speed(campaign.path / place / "g0001/journal.jsonl") for place in (finished, running))
+    assert fast > 2 * slow
+    return found, fast, slow
+
+
+def test_the_time_left_goes_by_how_fast_each_method_was(tmp_path):
+    plan = Plan("own", (Member("recall"), Member("fine-tuning")), ("reach-0", "reach-90"), (0, 1), "smoke")
+    found, fast, slow = time_left(tmp_path, plan, "runs/fine-tuning/reach-0/seed0", "runs/recall/reach-0/seed0")
+    assert found.steps_per_second == slow
+    # Three runs of either method are left.
+    assert found.seconds_left == pytest.approx(3 * 6000 / slow + 3 * 6000 / fast)
 
 
 def test_the_time_left_goes_by_the_number_of_tasks_too(tmp_path):
     plan = Plan("own", (Member("fine-tuning"),), ("reach-0,reach-90,reach-180", "reach-180"), (0, 1), "smoke")
-    campaign = Campaign.create(tmp_path / "campaign", plan)
     long, short = (f"runs/fine-tuning/{tasks}/seed0" for tasks in plan.sequences)
-    write_run(campaign, short, lines=10)
-    write_run(campaign, long, last=None, lines=90)
-    held = claim(campaign.path / long)
-    found = summary(campaign.standings())
-    held.release()
-    rates = {place: speed(campaign.path / place / "g0001/journal.jsonl") for place in (long, short)}
-    assert rates[short] > 2 * rates[long]
-    assert found.seconds_left == pytest.approx(3 * 6000 / rates[long] + 6000 / rates[short])
+    found, fast, slow = time_left(tmp_path, plan, short, long)
+    # One run of either length is left.
+    assert found.seconds_left == pytest.approx(3 * 6000 / slow + 6000 / fast)
