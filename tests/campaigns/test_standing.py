@@ -177,3 +177,19 @@ def test_the_time_left_goes_by_the_number_of_tasks_too(tmp_path):
     found, fast, slow = time_left(tmp_path, plan, short, long)
     # One run of either length is left.
     assert found.seconds_left == pytest.approx(3 * 6000 / slow + 6000 / fast)
+
+
+def test_a_run_that_has_just_begun_counts_as_running_for_the_time_left(tmp_path):
+    plan = Plan("own", (Member("recall"),), ("reach-0", "reach-90"), (0, 1), "smoke")
+    campaign = Campaign.create(tmp_path / "campaign", plan)
+    known, begun = (f"runs/recall/{task}/seed0" for task in plan.sequences)
+    write_run(campaign, known, last=None, lines=90)
+    write_run(campaign, begun, last=None, steps=100, lines=1)
+    both = [claim(campaign.path / place) for place in (known, begun)]
+    found = summary(campaign.standings())
+    for held in both:
+        held.release()
+    assert speed(campaign.path / begun / "g0001/journal.jsonl") is None
+    assert found.running == 2
+    # What is left of the one that has begun, and two runs, by two at a time.
+    assert found.seconds_left == pytest.approx((5900 + 2 * 6000) / found.steps_per_second / 2)

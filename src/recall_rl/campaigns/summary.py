@@ -30,7 +30,7 @@ class Summary:
     steps_per_second: float | None
     """Of all running runs together, by what they noted last; None if none has noted enough."""
     seconds_left: float | None
-    """With so many running at a time, each as fast as others of its method; without those set aside."""
+    """With as many at a time as are running, each as fast as others of its method; without those set aside."""
 
 
 def summary(found: Iterable[Standing]) -> Summary:
@@ -49,7 +49,7 @@ def summary(found: Iterable[Standing]) -> Summary:
         made,
         sum(s.job.steps for s in standings),
         sum(rate for _, rate in running) if running else None,
-        _work_left(standings, running) / len(running) if running else None,
+        _work_left(standings, running) / count["running"] if running else None,
     )
 
 
