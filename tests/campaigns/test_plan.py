@@ -2,6 +2,7 @@ import dataclasses
 
 import pytest
 
+from recall_rl.campaigns.campaign import Campaign
 from recall_rl.campaigns.jobs import jobs, size
 from recall_rl.campaigns.plan import PLANS, Member, Plan, find_plan
 from recall_rl.errors import UsageError
@@ -87,10 +88,50 @@ def test_a_plan_of_ones_own_is_a_small_file(tmp_path):
     assert find_plan("cw10", seeds=[7], budget="paper").seeds == (7,)
 
 
+OWN = """
+methods = [
+  "ewc",
+  {method = "recall", seeds = [0]},
+  {method = "recall", sequences = ["reach-0,reach-180"], seeds = [0, 1]},
+]
+sequences = ["reach-0,reach-90"]
+seeds = [0, 1, 2]
+budget = "smoke"
+"""
+
+
+def test_a_method_may_have_sequences_and_seeds_of_its_own_and_be_there_twice(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(OWN)
+    plan = find_plan(str(path))
+    assert {(job.place, job.parent) for job in jobs(plan)} == {
+        *((f"runs/ewc/reach-0,reach-90/seed{seed}", None) for seed in (0, 1, 2)),
+        ("shared/recall/reach-0/seed0", None),
+        ("runs/recall/reach-0,reach-90/seed0", "shared/recall/reach-0/seed0"),
+        ("runs/recall/reach-0,reach-180/seed0", "shared/recall/reach-0/seed0"),
+        ("runs/recall/reach-0,reach-180/seed1", None),
+    }
+    as_listed = Campaign.create(tmp_path / "folder", plan).jobs
+    assert Campaign.existing(tmp_path / "folder").jobs == as_listed
+    chosen = jobs(find_plan(str(path), seeds=[2]))
+    assert {job.config.seed for job in chosen} == {2}
+    assert sum(job.wanted for job in chosen) == 3
+
+
+def test_sequences_of_the_plan_are_not_asked_for_if_every_method_has_its_own(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text('methods = [{method = "recall", sequences = ["reach-0"]}]\nseeds = [0]\nbudget = "smoke"')
+    assert [job.tasks for job in jobs(find_plan(str(path)))] == [("reach-0",)]
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
         ("", "needs methods"),
+        ('methods = ["recall"]', "sequences of the plan mine must be at least one"),
+        ('methods = [{method = "recall", seeds = []}]\nsequences = ["cw10"]', "seeds of recall .* at least one"),
+        ('methods = [{method = "recall", set = 3}]\nsequences = ["cw10"]', "'set'.*settings"),
+        ('methods = [{method = "recall", seeds = [1]}, "recall"]\nsequences = ["reach-0"]', "seed1 twice"),
         ("methods = 3", "needs methods"),
         ('methods = ["recall"]\nsequences = []', "at least one"),
         ('methods = ["recall"]\nsequences = ["cw10"]\nseeds = [1, 1]', "each once"),

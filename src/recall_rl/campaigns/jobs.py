@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -50,21 +50,24 @@ class Job:
 
 def jobs(plan: Plan, share: bool = True) -> list[Job]:
     """All runs of a plan, beginnings before what extends them."""
-    found: list[Job] = []
+    wanted: dict[tuple[str, int], dict[Tasks, Config]] = defaultdict(dict)
+    """Of each method, by its label, and seed: a method may be there twice, with different sequences."""
+    shares: dict[str, bool] = {}
     for member in plan.methods:
-        base = _configs(plan, member, _wanted(plan))
+        base = _configs(plan, member, _wanted(plan, member))
         first = next(iter(base.values()))
-        label, shares = _label(first, member), share and _shares(first)
-        for seed in plan.seeds:
-            found += _grow(label, {t: dataclasses.replace(c, seed=seed) for t, c in base.items()}, shares)
-    twice = [place for place, count in Counter(job.place for job in found).items() if count > 1]
-    if twice:
-        raise UsageError(f"The plan asks for {twice[0]} twice.")
-    return found
+        label = _label(first, member)
+        shares[label] = share and _shares(first)
+        for seed in member.seeds or plan.seeds:
+            for tasks, config in base.items():
+                if tasks in wanted[label, seed]:
+                    raise UsageError(f"The plan asks for {_name(label, tasks, seed)} twice.")
+                wanted[label, seed][tasks] = dataclasses.replace(config, seed=seed)
+    return [job for (label, _), configs in wanted.items() for job in _grow(label, configs, shares[label])]
 
 
-def _wanted(plan: Plan) -> list[Tasks]:
-    sequences = [task_names(text) for text in plan.sequences]
+def _wanted(plan: Plan, member: Member) -> list[Tasks]:
+    sequences = [task_names(text) for text in member.sequences or plan.sequences]
     if len(set(sequences)) < len(sequences):
         raise UsageError(f"Two sequences of the plan {plan.name} are the same tasks.")
     return sequences
@@ -105,6 +108,10 @@ def _label(config: Config, member: Member) -> str:
     return _file(text)
 
 
+def _name(label: str, tasks: Tasks, seed: int) -> str:
+    return f"{label}/{_file(sequence_name(tasks))}/seed{seed}"
+
+
 def _file(text: str) -> str:
     """A name that any file system takes, and that is as unique as the text."""
     safe = "".join(c if c.isalnum() or c in "-+@._=," else "_" for c in text)
@@ -130,12 +137,10 @@ def _grow(label: str, wanted: Mapping[Tasks, Config], shares: bool) -> list[Job]
     seed, own = first.seed, {name: task for config in wanted.values() for name, task in config.tasks.items()}
 
     def job(tasks: Tasks, parent: Job | None) -> Job:
-        name = f"{label}/{_file(sequence_name(tasks))}/seed{seed}"
         begun = dataclasses.replace(first, sequence=",".join(tasks), tasks=used(own, tasks))
         config = wanted.get(tasks) or begun
-        return Job(
-            name, config, tasks, tasks in wanted, parent.place if parent else None, len(parent.tasks) if parent else 0
-        )
+        name, before = _name(label, tasks, seed), len(parent.tasks) if parent else 0
+        return Job(name, config, tasks, tasks in wanted, parent.place if parent else None, before)
 
     if not shares:
         return [job(tasks, None) for tasks in wanted]

@@ -21,20 +21,25 @@ Value = bool | int | float | str | None
 
 @dataclass(frozen=True)
 class Member:
-    """A method of a campaign, with settings of its own."""
+    """A method of a campaign, with settings of its own and, if it likes, sequences and seeds of its own."""
 
     method: str
     settings: dict[str, Value] = field(default_factory=dict[str, Value])
     """As in `--set`: options.lam, agent.critic.trunk …"""
+    sequences: tuple[str, ...] | None = None
+    """None: the plan's."""
+    seeds: tuple[int, ...] | None = None
+    """None: the plan's."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a campaign runs: every method on every sequence with every seed."""
+    """What a campaign runs: every method on every sequence with every seed, if it has none of its own."""
 
     name: str
     methods: tuple[Member, ...]
-    sequences: tuple[str, ...]
+    sequences: tuple[str, ...] = ()
+    """Of methods that have none of their own."""
     seeds: tuple[int, ...] = (0, 1, 2, 3, 4)
     budget: str = "laptop"
     protocol: str | None = None
@@ -128,7 +133,10 @@ def find_plan(name: str, seeds: Sequence[int] = (), budget: str | None = None, s
         if not equals:
             raise UsageError(f"--set takes path.to.field=value; {setting!r} has no '='.")
         changed[path.strip()] = value.strip()
-    return dataclasses.replace(plan, seeds=tuple(seeds) or plan.seeds, budget=budget or plan.budget, settings=changed)
+    if seeds:
+        members = tuple(dataclasses.replace(member, seeds=None) for member in plan.methods)
+        plan = dataclasses.replace(plan, methods=members, seeds=tuple(seeds))
+    return dataclasses.replace(plan, budget=budget or plan.budget, settings=changed)
 
 
 def _read(path: Path) -> Plan:
@@ -142,7 +150,7 @@ def _read(path: Path) -> Plan:
 
 
 def parse(name: str, content: Mapping[str, Any]) -> Plan:
-    """A plan from a table: methods are names, or tables with `method` and `settings`."""
+    """A plan from a table: methods are names, or tables with `method` and what is their own."""
     methods = content.get("methods")
     if not isinstance(methods, list) or not methods:
         raise UsageError(f'The plan {name} needs methods, as in methods = ["recall", "fine-tuning"].')
@@ -152,12 +160,22 @@ def parse(name: str, content: Mapping[str, Any]) -> Plan:
         plan = msgspec.convert({"name": name, **content, "methods": listed, "tasks": {}}, Plan)
     except msgspec.ValidationError as error:
         raise UsageError(f"The plan {name} has a wrong field: {str(error).replace('$.', '')}.") from error
-    odd = set(content) - {f.name for f in dataclasses.fields(Plan)}
-    if odd:
-        raise unknown(
-            "field of a plan", min(odd), [f.name for f in dataclasses.fields(Plan)], "docs/campaigns.md shows a plan."
-        )
-    for what, values in (("sequences", plan.sequences), ("seeds", plan.seeds)):
-        if not values or len(set(values)) < len(values):
-            raise UsageError(f"The {what} of the plan {name} must be at least one, each once.")
+    _refuse_odd("field of a plan", content, Plan)
+    for member, given in zip(plan.methods, listed, strict=True):
+        _refuse_odd("field of a method in a plan", given, Member)
+        _refuse_empty(f"{member.method} in the plan {name}", member.sequences, member.seeds)
+    lacking = any(member.sequences is None for member in plan.methods)
+    _refuse_empty(f"the plan {name}", plan.sequences if plan.sequences or lacking else None, plan.seeds)
     return dataclasses.replace(plan, tasks=tasks)
+
+
+def _refuse_odd(what: str, content: Mapping[str, Any], kind: type[Plan] | type[Member]) -> None:
+    fields = [f.name for f in dataclasses.fields(kind)]
+    if odd := set(content) - set(fields):
+        raise unknown(what, min(odd), fields, "docs/campaigns.md shows a plan.")
+
+
+def _refuse_empty(whose: str, sequences: tuple[str, ...] | None, seeds: tuple[int, ...] | None) -> None:
+    for what, values in (("sequences", sequences), ("seeds", seeds)):
+        if values is not None and (not values or len(set(values)) < len(values)):
+            raise UsageError(f"The {what} of {whose} must be at least one, each once.")

@@ -13,7 +13,7 @@ from recall_rl.runs.cores import cores
 
 if TYPE_CHECKING:
     from recall_rl.campaigns.estimate import Need
-    from recall_rl.campaigns.jobs import Size
+    from recall_rl.campaigns.jobs import Job
     from recall_rl.campaigns.measure import Measured
     from recall_rl.campaigns.plan import Plan
 
@@ -62,7 +62,7 @@ class PlanCommand:
             content = {**asdict(found), "saved": found.saved, "slots": slots, "need": asdict(needed)}
             print(json.dumps({**content, "measured": measured and asdict(measured), "plan": asdict(plan)}))
         else:
-            _table(plan, found, needed, slots, measured)
+            _table(plan, listed, needed, slots, measured)
             if measured is None and not self.no_measure:
                 print("Speed could not be measured: a short run of the first method did not come to an end.")
             elif needed.hours is None and not self.no_measure:
@@ -71,16 +71,19 @@ class PlanCommand:
         return 0
 
 
-def _table(plan: Plan, found: Size, needed: Need, slots: int, measured: Measured | None) -> None:
+def _table(plan: Plan, listed: list[Job], needed: Need, slots: int, measured: Measured | None) -> None:
     from rich.table import Table
 
     from recall_rl.campaigns.estimate import shown
+    from recall_rl.campaigns.jobs import size
     from recall_rl.cli.console import console
 
+    found, wanted = size(listed), [job for job in listed if job.wanted]
+    methods, seeds = {job.name.split("/")[0] for job in wanted}, {job.config.seed for job in wanted}
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="dim", no_wrap=True)
     table.add_column()
-    asked = f"methods {len(plan.methods)}, sequences {len(plan.sequences)}, seeds {len(plan.seeds)}"
+    asked = f"methods {len(methods)}, sequences {len({job.tasks for job in wanted})}, seeds {len(seeds)}"
     table.add_row("runs", f"{found.runs:,} with budget {plan.budget}: {asked}")
     saved = f"{found.shared:,} shared beginnings save {100 * found.saved:.0f}% of {found.without:,}"
     table.add_row("environment steps", f"{found.steps:,}; {saved}")
