@@ -50,8 +50,8 @@ class Job:
 
 def jobs(plan: Plan, share: bool = True) -> list[Job]:
     """All runs of a plan, beginnings before what extends them."""
+    # By label and seed, not by member: a method may be there twice, and shares beginnings with itself.
     wanted: dict[tuple[str, int], dict[Tasks, Config]] = defaultdict(dict)
-    """Of each method, by its label, and seed: a method may be there twice, with different sequences."""
     shares: dict[str, bool] = {}
     for member in plan.methods:
         base = _configs(plan, member, _wanted(plan, member))
