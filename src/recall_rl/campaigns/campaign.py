@@ -60,18 +60,19 @@ class Campaign:
     @staticmethod
     def _folder_of(path: Path, plan: Plan, share: bool) -> Campaign:
         made = Campaign(path, plan, share)
-        identity = plan_identity(made.jobs)
-        if (path / CAMPAIGN).exists():
-            if _read(path)["identity"] != identity:
-                raise UsageError(f"{path} already holds another campaign. Choose another folder with --out.")
-            return made
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-            content = {"identity": identity, "share": share, "plan": asdict(plan)}
-            replace_file(path / CAMPAIGN, json.dumps(content, indent=1).encode())
-        except OSError as error:
-            raise UsageError(f"The campaign's folder {path} cannot be written: {error.strerror}.") from error
+        if not Campaign.there(path):
+            made.write()
+        elif _read(path)["identity"] != made.identity:
+            raise UsageError(
+                f"{path} already holds another campaign. Choose another folder with --out, or change its plan with "
+                f"--replan."
+            )
         return made
+
+    @staticmethod
+    def there(path: Path) -> bool:
+        """Whether a folder holds a campaign."""
+        return (path / CAMPAIGN).exists()
 
     @staticmethod
     def existing(path: Path) -> Campaign:
@@ -81,6 +82,20 @@ class Campaign:
         return Campaign(
             path, parse(str(plan["name"]), {k: v for k, v in plan.items() if k != "name"}), content["share"]
         )
+
+    @property
+    def identity(self) -> str:
+        """A hash of all that is to be run."""
+        return plan_identity(self.jobs)
+
+    def write(self) -> None:
+        """Make this the campaign of its folder."""
+        content = {"identity": self.identity, "share": self.share, "plan": asdict(self.plan)}
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            replace_file(self.path / CAMPAIGN, json.dumps(content, indent=1).encode())
+        except OSError as error:
+            raise UsageError(f"The campaign's folder {self.path} cannot be written: {error.strerror}.") from error
 
     def folder(self, job: Job) -> Path:
         """The run folder of a job."""

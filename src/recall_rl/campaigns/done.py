@@ -67,6 +67,23 @@ def count_as_done(folder: Path, jobs: Iterable[Job], paths: Iterable[Path]) -> d
     return noted
 
 
+def recount(folder: Path, jobs: Iterable[Job]) -> None:
+    """Take note that a campaign's plan has changed: of the results noted so far, those count that it still asks for."""
+    noted = read_done(folder)
+    if not noted:
+        return
+    wanted = {job.place: job.config.identity() for job in jobs if job.wanted}
+    kept = {place: where for place, where in noted.items() if place in wanted and _is(Path(where), wanted[place])}
+    replace_file(folder / DONE, json.dumps(kept, indent=1).encode() + b"\n")
+
+
+def _is(config: Path, identity: str) -> bool:
+    try:
+        return identity_of(read_file(config)) == identity
+    except (RunError, UsageError):
+        return False
+
+
 def read_done(folder: Path) -> dict[str, str]:
     """Runs of the campaign that count as done, and where their results lie."""
     try:

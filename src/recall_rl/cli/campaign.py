@@ -42,6 +42,9 @@ class RunCommand:
     keep: bool = False
     """Keep rows and checkpoints of finished runs, so that they can be extended by hand; else they go once no run of the
     campaign begins from them."""
+    replan: bool = False
+    """Change the plan of a campaign that has begun: runs that both plans ask for are kept, those that only the old one
+    asked for stay as they are."""
     engine: Literal["local", "ray", "slurm"] = "local"
     """Who does the work: processes of this machine, a Ray cluster, or a Slurm job array."""
     address: Annotated[str | None, option("HOST:PORT", "default: a cluster of this machine")] = None

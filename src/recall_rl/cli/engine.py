@@ -52,7 +52,10 @@ def begin(command: RunCommand, plan: Plan, slots: int) -> Campaign:
     """The campaign's folder, new or gone on with; refused if the disk has no room for what is left."""
     from recall_rl.campaigns.campaign import Campaign
     from recall_rl.campaigns.estimate import refuse_without_room
+    from recall_rl.campaigns.replan import replan
 
+    if command.replan and (changed := replan(command.out, plan, not command.no_sharing)):
+        _tell(f"new plan, runs: {changed.kept} kept, {changed.new} new, {changed.dropped} no longer asked for")
     campaign = Campaign.create(command.out, plan, not command.no_sharing, command.done)
     campaign.set_keeping(command.keep)
     left = [s.job for s in campaign.standings() if s.state not in ("done", "set aside")]
