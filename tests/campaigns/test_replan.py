@@ -43,8 +43,8 @@ def test_what_both_plans_ask_for_is_kept_and_what_is_new_is_run(recall, plan, be
     assert results(begun) == before
     assert (begun / "shared" / BEGINNING).is_dir()
 
-    longer = changed(tmp_path, '["reach-0,reach-90", "reach-0,reach-180", "reach-0,reach-180,reach-90"]')
-    said = recall("campaign", "run", longer, "--out", begun, "--replan")
+    more = changed(tmp_path, '["reach-0,reach-90", "reach-0,reach-180", "reach-90"]')
+    said = recall("campaign", "run", more, "--out", begun, "--replan")
     assert "2 kept, 1 new, 0 no longer asked for" in said
     assert "3 of 3 runs done" in said
     assert results(begun).items() > before.items()
