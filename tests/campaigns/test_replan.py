@@ -12,6 +12,7 @@ from recall_rl.campaigns.publish import publish
 from recall_rl.campaigns.replan import Replanned, replan
 from recall_rl.campaigns.stop import heeding
 from recall_rl.errors import UsageError
+from recall_rl.runs.generation import claim
 
 BOTH = '["reach-0,reach-90", "reach-0,reach-180"]'
 BEGINNING = "recall/reach-0/seed0"
@@ -63,6 +64,19 @@ def test_a_plan_that_cannot_be_taken_changes_nothing(plan, begun, tmp_path):
     assert (begun / "shared" / BEGINNING).is_dir()
     assert replan(begun, find_plan(str(plan))) is None  # It is the plan that is there.
     assert replan(tmp_path / "new", wanted) is None
+
+
+def test_a_run_that_outlives_its_campaign_is_waited_for(plan, tmp_path):
+    """Nobody is there whom `recall campaign stop` could ask."""
+    out = tmp_path / "out"
+    folder = Campaign.create(out, find_plan(str(plan))).path / "shared" / BEGINNING
+    folder.mkdir(parents=True)
+    wanted = find_plan(str(changed(tmp_path, '["reach-0,reach-90"]')))
+    left = claim(folder)
+    with pytest.raises(UsageError, match=f"{BEGINNING} is still running.* wait"):
+        replan(out, wanted)
+    left.release()
+    assert replan(out, wanted) == Replanned(kept=1, new=0, dropped=1)
 
 
 def test_published_results_count_for_the_new_plan_if_it_asks_for_them(plan, shared, tmp_path):

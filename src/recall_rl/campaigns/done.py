@@ -12,7 +12,7 @@ from pathlib import Path
 from recall_rl.analysis.read import places
 from recall_rl.campaigns.jobs import Job
 from recall_rl.errors import RunError, UsageError
-from recall_rl.runs.config import identity_of, read_file
+from recall_rl.runs.config import file_identity
 from recall_rl.runs.directory import RunDirectory
 from recall_rl.runs.files import parse_json, read_bounded, replace_file
 from recall_rl.runs.glance import last_lines
@@ -50,7 +50,7 @@ def _complete(config: Path, journal: Path) -> str | None:
     with open(journal, "rb") as file:
         first = parse_json(file.readline(_LONGEST_LINE), JOURNAL)
     last = parse_json((last_lines(journal, _LONGEST_LINE)[0] or [b"null"])[-1], JOURNAL)
-    identity = identity_of(read_file(config))
+    identity = file_identity(config)
     begun = isinstance(first, dict) and first.get("identity") == identity  # pyright: ignore
     ended = isinstance(last, dict) and last.get("event") == "end"  # pyright: ignore
     return identity if begun and ended else None
@@ -79,7 +79,7 @@ def recount(folder: Path, jobs: Iterable[Job]) -> None:
 
 def _is(config: Path, identity: str) -> bool:
     try:
-        return identity_of(read_file(config)) == identity
+        return file_identity(config) == identity
     except (RunError, UsageError):
         return False
 

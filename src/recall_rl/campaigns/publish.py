@@ -9,7 +9,7 @@ from pathlib import Path
 from recall_rl.campaigns.campaign import Campaign
 from recall_rl.campaigns.jobs import Job
 from recall_rl.errors import UsageError
-from recall_rl.runs.config import identity_of, read_file
+from recall_rl.runs.config import file_identity
 from recall_rl.runs.directory import CONFIG, RunDirectory
 from recall_rl.runs.files import replace_file
 from recall_rl.runs.glance import glance
@@ -45,7 +45,7 @@ def publish(campaign: Campaign, to: Path) -> Published:
 def _there(job: Job, config: Path) -> bool:
     if not config.exists():
         return False
-    if identity_of(read_file(config)) != job.config.identity():
+    if file_identity(config) != job.config.identity():
         raise UsageError(f"{config} is of another run, of another plan or setting. Choose another folder.")
     return config.with_suffix(".jsonl").exists()
 

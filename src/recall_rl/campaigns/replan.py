@@ -11,7 +11,7 @@ from recall_rl.campaigns.jobs import Job
 from recall_rl.campaigns.plan import Plan
 from recall_rl.campaigns.stop import drivers
 from recall_rl.errors import UsageError
-from recall_rl.runs.config import identity_of, read_file
+from recall_rl.runs.config import file_identity
 from recall_rl.runs.directory import CONFIG, RunDirectory
 
 
@@ -45,26 +45,26 @@ def replan(path: Path, plan: Plan, share: bool = True) -> Replanned | None:
 
 
 def _refuse_carried(campaign: Campaign) -> None:
-    at_work = drivers(campaign.path) or [s.job.place for s in campaign.standings() if s.state == "running"]
-    if at_work:
+    if carried := drivers(campaign.path):
         raise UsageError(
-            f"{campaign.path} is being carried ({at_work[0]}), so its plan cannot change: recall campaign stop "
+            f"{campaign.path} is being carried ({carried[0]}), so its plan cannot change: recall campaign stop "
             f"{campaign.path}"
+        )
+    if running := [s.job.place for s in campaign.standings() if s.state == "running"]:
+        raise UsageError(
+            f"{campaign.path / running[0]} is still running, though nobody carries the campaign any more, so its plan "
+            "cannot change: wait until this run has ended."
         )
 
 
 def _found(campaign: Campaign, job: Job) -> Path | None:
     """Where this very run has begun: a run that is asked for may have been a shared beginning, or the reverse."""
-    here = campaign.folder(job)
+    here, identity = campaign.folder(job), job.config.identity()
     beside = campaign.path / ("shared" if job.wanted else "runs") / job.name
     if RunDirectory(here).begun():
-        if not _is(here, job):
+        if file_identity(here / CONFIG) != identity:
             raise UsageError(
                 f"{here} was begun with other settings than the new plan's. Choose another folder with --out."
             )
         return here
-    return beside if RunDirectory(beside).begun() and _is(beside, job) else None
-
-
-def _is(folder: Path, job: Job) -> bool:
-    return identity_of(read_file(folder / CONFIG)) == job.config.identity()
+    return beside if RunDirectory(beside).begun() and file_identity(beside / CONFIG) == identity else None

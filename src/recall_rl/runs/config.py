@@ -107,6 +107,11 @@ def read_file(path: Path) -> dict[str, Any]:
     return cast("dict[str, Any]", content)
 
 
+def file_identity(path: Path) -> str:
+    """The identity of the config in a file."""
+    return identity_of(read_file(path))
+
+
 def _leaves(tree: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
     for name, value in tree.items():
         if isinstance(value, Mapping):
