@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import signal
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from recall_rl.campaigns.campaign import Campaign, Standing
+from recall_rl.campaigns.pin import take_core
 from recall_rl.campaigns.process import LEAVE_SECONDS, RunProcess
 from recall_rl.campaigns.queue import QUIET_SECONDS, Attempt, Queue
 from recall_rl.runs.stop import Stop, StoppedError, listening, wait_longer
@@ -21,7 +20,6 @@ _PAUSE_SECONDS = 0.2
 class _Work:
     attempt: Attempt
     process: RunProcess
-    slot: int
 
 
 class Local:
@@ -53,10 +51,11 @@ class Local:
 
     def _start(self, attempt: Attempt) -> None:
         place = attempt.job.place
-        slot = next(k for k in range(self.slots) if k not in {work.slot for work in self.running})
-        process = RunProcess(self.campaign.path, place, attempt.take_over)
-        _pin(process.pid, slot)
-        self.running.append(_Work(attempt, process, slot))
+        core = take_core()
+        process = RunProcess(self.campaign.path, place, attempt.take_over, core=core)
+        if core is not None:
+            core.give(process.pid)
+        self.running.append(_Work(attempt, process))
         self.tell(f"started  {place}")
 
     def _look(self) -> None:
@@ -81,11 +80,3 @@ class Local:
         for work in self.running:
             work.process.end(end - time.monotonic())
         self.running.clear()
-
-
-def _pin(pid: int, slot: int) -> None:
-    """Keep a run, its workers with it, on one core: two runs on two cores beat one run on both."""
-    if hasattr(os, "sched_setaffinity"):
-        cores = sorted(os.sched_getaffinity(0))
-        with contextlib.suppress(ProcessLookupError):  # It has ended already.
-            os.sched_setaffinity(pid, {cores[slot % len(cores)]})

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
 
+from recall_rl.campaigns.pin import Core
+
 LEAVE_SECONDS = 40.0
 """For a run to save after it was asked to stop; it promises 30."""
 
@@ -20,7 +22,13 @@ class RunProcess:
     """A run at work in a process of its own."""
 
     def __init__(
-        self, campaign: Path, place: str, take_over: bool = False, bound: bool = False, more: Mapping[str, str] = {}
+        self,
+        campaign: Path,
+        place: str,
+        take_over: bool = False,
+        bound: bool = False,
+        more: Mapping[str, str] = {},
+        core: Core | None = None,
     ):
         """`bound`: the run saves and leaves when this process ends, however it ends; `more`: environment variables."""
         self.log = campaign / "logs" / f"{place.replace('/', '~')}.log"
@@ -33,6 +41,7 @@ class RunProcess:
                 stderr=log,
                 stdin=subprocess.PIPE if bound else subprocess.DEVNULL,
                 env={**_environment(campaign), **more},
+                pass_fds=() if core is None else (core.fileno(),),
                 start_new_session=True,  # Ctrl-C is for us; we ask them to save.
             )
         self._pipe: IO[bytes] | None = self._process.stdin
