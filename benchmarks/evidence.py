@@ -134,6 +134,12 @@ def count(found: Campaign) -> str:
 PAPERS = {"ewc": 1e4, "packnet": 2e-5, "clonex": 100.0, "perfect-memory": 512, "recall": 10.0}
 """The value of each method's searched coefficient in the paper, or in Continual World."""
 
+PAPERS_PAIRS = {
+    "perfect-memory": ("0.87", "0.44", "0.02", "56 of 100"),
+    "recall": ("0.91", "0.85", "-0.02", "4 of 100"),
+}
+"""What the paper says of its 100 pairs: both tasks at the end, forgetting of the first, second tasks hardly learnt."""
+
 
 def search(found: Campaign) -> str:
     """Every value that was tried, and which the plan's rule takes."""
@@ -150,13 +156,6 @@ def search(found: Campaign) -> str:
         cells = [f"{v:g}: {number(ends[v]) if v in ends else '–'}" for v in values]
         lines.append([f"`{method}`", *cells, f"{taken(method, ends):g}" if len(ends) == len(values) else "–"])
     return table(["method", *["value: average"] * 4, "taken"], lines)
-
-
-PAPERS_PAIRS = {
-    "perfect-memory": ("0.87", "0.44", "0.02", "56 of 100"),
-    "recall": ("0.91", "0.85", "-0.02", "4 of 100"),
-}
-"""What the paper says of its 100 pairs: both tasks at the end, forgetting of the first, second tasks hardly learnt."""
 
 
 def taken(method: str, ends: Mapping[float, float]) -> float:

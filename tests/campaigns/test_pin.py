@@ -1,14 +1,13 @@
 """Runs of one machine keep to different cores, whichever campaign they belong to."""
 
 import os
-import subprocess
-import sys
+import signal
 
 import pytest
-from processes import kill
 
 from recall_rl.campaigns import pin
 from recall_rl.campaigns.pin import take_core
+from recall_rl.campaigns.process import RunProcess
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="cores cannot be chosen here")
 
@@ -19,16 +18,29 @@ def name(monkeypatch):
     monkeypatch.setattr(pin, "_NAME", f"\0recall-rl/test/{os.getpid()}/")
 
 
-def start(core):
-    """A process that waits, on this core."""
-    waiting = [sys.executable, "-c", "input()"]
-    process = subprocess.Popen(waiting, stdin=subprocess.PIPE, text=True, pass_fds=(core.fileno(),))
-    core.give(process.pid)
-    assert os.sched_getaffinity(process.pid) == {core.number}
-    return process
+@pytest.fixture
+def start(tmp_path):
+    """Start the process of a run, halted before it finds that there is no campaign."""
+    started = []
+
+    def start(core):
+        started.append(RunProcess(tmp_path, "run", core=core))
+        os.kill(started[-1].pid, signal.SIGSTOP)
+        assert os.sched_getaffinity(started[-1].pid) == {core.number}
+        return started[-1]
+
+    yield start
+    for process in started:
+        kill(process)
 
 
-def test_each_run_has_a_core_until_it_is_killed():
+def kill(process):
+    if process.poll() is None:
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def test_each_run_has_a_core_until_it_is_killed(start):
     runs = {}
     for _ in os.sched_getaffinity(0):
         core = take_core()
@@ -39,7 +51,5 @@ def test_each_run_has_a_core_until_it_is_killed():
     kill(runs[last])
     core = take_core()
     assert core.number == last
-    runs[last] = start(core)
+    start(core)
     assert take_core() is None
-    for run in runs.values():
-        kill(run)

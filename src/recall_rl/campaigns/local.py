@@ -51,10 +51,7 @@ class Local:
 
     def _start(self, attempt: Attempt) -> None:
         place = attempt.job.place
-        core = take_core()
-        process = RunProcess(self.campaign.path, place, attempt.take_over, core=core)
-        if core is not None:
-            core.give(process.pid)
+        process = RunProcess(self.campaign.path, place, attempt.take_over, core=take_core())
         self.running.append(_Work(attempt, process))
         self.tell(f"started  {place}")
 

@@ -30,7 +30,7 @@ class RunProcess:
         more: Mapping[str, str] = {},
         core: Core | None = None,
     ):
-        """`bound`: the run saves and leaves when this process ends, however it ends; `more`: environment variables."""
+        """`bound`: it saves and leaves when this process ends, however; `more`: environment; `core`: its own."""
         self.log = campaign / "logs" / f"{place.replace('/', '~')}.log"
         self.log.parent.mkdir(exist_ok=True)
         options = [*(["--take-over"] if take_over else []), *(["--bound"] if bound else [])]
@@ -44,6 +44,8 @@ class RunProcess:
                 pass_fds=() if core is None else (core.fileno(),),
                 start_new_session=True,  # Ctrl-C is for us; we ask them to save.
             )
+        if core is not None:
+            core.give(self.pid)
         self._pipe: IO[bytes] | None = self._process.stdin
 
     @property
