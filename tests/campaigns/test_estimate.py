@@ -99,6 +99,8 @@ def test_a_plan_tells_what_it_needs_and_a_full_disk_is_refused(tmp_path, capsys)
     said = capsys.readouterr().out
     assert "disk, at most" in said
     assert shown(told["need"]["disk_results"]) in said
+    assert main(["campaign", "plan", str(path), "--no-measure", "--done", str(tmp_path / "none")]) == 2
+    assert "There is nothing at" in capsys.readouterr().err
     large = ["--set", "training.steps=1000000000000"]
     assert main(["campaign", "run", str(path), "--out", str(tmp_path / "out"), *large]) == 2
     said = capsys.readouterr().err

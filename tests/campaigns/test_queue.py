@@ -42,6 +42,13 @@ def test_longest_chains_come_first_and_of_equal_ones_a_seed_of_all_methods(tmp_p
     assert child.job.parent == first[0].job.place
 
 
+def test_of_a_seed_the_slowest_methods_come_first(tmp_path):
+    text = MANY.replace('["recall", "fine-tuning"]', '["fine-tuning", "clonex", "recall", "perfect-memory"]')
+    taken = all_of(Queue(campaign(tmp_path, text), lambda _: None))
+    of_a_seed = ["perfect-memory", "recall", "clonex", "fine-tuning"]
+    assert [a.job.config.method for a in taken] == [*of_a_seed, *of_a_seed]
+
+
 def test_a_seed_is_ended_before_the_next_begins_though_its_runs_share_their_beginning(tmp_path):
     queue = Queue(campaign(tmp_path, PLAN.replace("[0]", "[1, 0]")), lambda _: None)
     seen = []

@@ -7,10 +7,12 @@ import pytest
 from written import write_run
 
 from recall_rl.campaigns.campaign import Campaign
+from recall_rl.campaigns.done import left
 from recall_rl.campaigns.look import look
 from recall_rl.campaigns.plan import Member, Plan
 from recall_rl.campaigns.publish import publish
 from recall_rl.campaigns.summary import summary
+from recall_rl.cli.main import main
 from recall_rl.errors import UsageError
 from recall_rl.runs.generation import claim
 from recall_rl.runs.glance import glance, speed
@@ -65,6 +67,24 @@ def test_a_wanted_run_that_is_published_is_run_again_if_another_begins_from_it(t
     assert states(Campaign.create(campaign.path, plan, done=[tmp_path / "to"])) == {short: "ready", long: "waiting"}
     publish_alone(campaign, tmp_path / "to", long)
     assert states(Campaign.create(campaign.path, plan, done=[tmp_path / "to"])) == {short: "done", long: "done"}
+
+
+def test_what_is_left_beside_published_results_is_known_before_anything_begins(campaign, tmp_path, capsys):
+    to = tmp_path / "to"
+    publish_alone(campaign, to, FIRST, ALONE)
+    assert [job.place for job in left(campaign.jobs, [to])] == [BEGINNING, SECOND]
+    plan = tmp_path / "own.toml"
+    plan.write_text(f'methods = ["recall"]\nsequences = {list(PLAN.sequences)}\nseeds = [0]\nbudget = "smoke"\n')
+    asked = ["campaign", "plan", str(plan), "--no-measure", "--done", str(to)]
+    assert main(asked) == 0
+    assert "1 of 3 with budget smoke" in capsys.readouterr().out
+    publish_alone(campaign, to, SECOND)
+    assert left(campaign.jobs, [to]) == []
+    assert main(asked) == 0
+    assert capsys.readouterr().out == "All 3 runs are published: nothing is left to run.\n"
+    assert main([*asked, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["runs"], told["asked"], told["steps"]) == (0, 3, 0)
 
 
 def test_a_run_that_has_begun_does_not_need_what_it_began_from(campaign):

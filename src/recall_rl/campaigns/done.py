@@ -6,16 +6,17 @@ Which of them a campaign counts stands in its folder, so that its status agrees 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from recall_rl.analysis.read import places
 from recall_rl.campaigns.jobs import Job
+from recall_rl.campaigns.standing import to_do
 from recall_rl.errors import RunError, UsageError
 from recall_rl.runs.config import file_identity
 from recall_rl.runs.directory import RunDirectory
 from recall_rl.runs.files import parse_json, read_bounded, replace_file
-from recall_rl.runs.glance import last_lines
+from recall_rl.runs.glance import Glance, last_lines
 from recall_rl.runs.journal import JOURNAL
 
 DONE = "done.json"
@@ -58,13 +59,23 @@ def _complete(config: Path, journal: Path) -> str | None:
 
 def count_as_done(folder: Path, jobs: Iterable[Job], paths: Iterable[Path]) -> dict[str, str]:
     """Take note, in the campaign's folder, of its runs that are published at these paths; returns all noted so far."""
-    found = published_identities(paths)
-    noted = read_done(folder)
-    here = {job.place: found[i] for job in jobs if job.wanted and (i := job.config.identity()) in found}
+    here, noted = _published(jobs, paths), read_done(folder)
     if here.keys() - noted.keys():
         noted = {**noted, **here}
         replace_file(folder / DONE, json.dumps(noted, indent=1).encode() + b"\n")
     return noted
+
+
+def left(jobs: Sequence[Job], paths: Iterable[Path]) -> list[Job]:
+    """What has to be run of a campaign that has not begun, if what is published at these paths counts."""
+    undone = to_do(jobs, {job.place: Glance("new") for job in jobs}, _published(jobs, paths), lambda _: False)
+    return [job for job in jobs if job.place in undone]
+
+
+def _published(jobs: Iterable[Job], paths: Iterable[Path]) -> dict[str, str]:
+    """Where the result of each wanted run lies that is published at these paths."""
+    found = published_identities(paths)
+    return {job.place: found[i] for job in jobs if job.wanted and (i := job.config.identity()) in found}
 
 
 def recount(folder: Path, jobs: Iterable[Job]) -> None:

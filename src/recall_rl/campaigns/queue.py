@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from recall_rl.campaigns.campaign import ATTEMPTS, Campaign
+from recall_rl.campaigns.estimate import costs
 from recall_rl.campaigns.jobs import Job
 from recall_rl.runs.status import Status, status
 
@@ -24,7 +25,7 @@ QUIET_SECONDS: Final = 600.0
 """A run whose holder gave no sign of life for so long is taken from it; what the holder still writes does not count."""
 _LOOK_SECONDS = 2.0
 
-Rank = tuple[int, int, int, str]
+Rank = tuple[int, int, int, float, str]
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,10 @@ class Attempt:
 def ranks(jobs: Iterable[Job]) -> dict[str, Rank]:
     """The order of runs: the longest chains of runs that extend one another first, of equal ones a seed of all methods.
 
-    A run stands where the longest chain through it does, so a seed's chains are ended before the next seed's begin.
+    A run stands where the longest chain through it does, so a seed's chains are ended before the next seed's begin. Of
+    a seed the slowest methods come first, so that no core waits long for the last run.
     """
+    speeds = costs()
     listed = list(jobs)  # Beginnings come before what extends them.
     above: dict[str | None, int] = {None: 0}
     for job in listed:
@@ -51,7 +54,13 @@ def ranks(jobs: Iterable[Job]) -> dict[str, Rank]:
     for job in reversed(listed):
         below[job.parent] = max(below[job.parent], job.steps + below[job.place])
     return {
-        job.place: (-(above[job.place] + below[job.place]), job.config.seed, above[job.place], job.place)
+        job.place: (
+            -(above[job.place] + below[job.place]),
+            job.config.seed,
+            above[job.place],
+            speeds.get(job.config.method, 1.0),
+            job.place,
+        )
         for job in listed
     }
 

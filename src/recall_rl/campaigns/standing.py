@@ -37,31 +37,32 @@ def stand(
     published: Container[str],
     can_be_extended: Callable[[Job], bool],
 ) -> list[Standing]:
-    """Where every run is; `jobs` have beginnings before what extends them.
-
-    A result is complete where its journal is, here or published. A run is to be done if it is wanted and not complete,
-    or if one to be done still has to begin from it; for the latter its checkpoint must be there, not only its journal.
-    """
-    to_do = _to_do(jobs, looks, published, can_be_extended)
+    """Where every run is; `jobs` have beginnings before what extends them."""
+    undone = to_do(jobs, looks, published, can_be_extended)
     states: dict[str, State] = {}
     found: list[Standing] = []
     for job in jobs:
         seen, reasons = looks[job.place], failures.get(job.place, ())
         parent = states[job.parent] if job.parent else "done"
-        states[job.place] = _state(seen, len(reasons), parent) if job.place in to_do else "done"
+        states[job.place] = _state(seen, len(reasons), parent) if job.place in undone else "done"
         step = max(0, seen.step - job.before * job.config.training.steps)
         reason = reasons[-1] if reasons else None
         found.append(Standing(job, states[job.place], step, len(reasons), reason, seen.average, seen))
     return found
 
 
-def _to_do(
+def to_do(
     jobs: Sequence[Job],
     looks: Mapping[str, Glance],
     published: Container[str],
     can_be_extended: Callable[[Job], bool],
 ) -> set[str]:
-    to_do: set[str] = set()
+    """Places of the runs that are to be done; `jobs` have beginnings before what extends them.
+
+    A result is complete where its journal is, here or published. A run is to be done if it is wanted and not complete,
+    or if one to be done still has to begin from it; for the latter its checkpoint must be there, not only its journal.
+    """
+    undone: set[str] = set()
     begun_from: set[str] = set()
     for job in reversed(jobs):
         seen = looks[job.place]
@@ -69,10 +70,10 @@ def _to_do(
         lacks = job.place in begun_from and not (seen.state == "finished" and can_be_extended(job))
         if not lacks and (complete or not job.wanted):
             continue
-        to_do.add(job.place)
+        undone.add(job.place)
         if job.parent and seen.state == "new":
             begun_from.add(job.parent)
-    return to_do
+    return undone
 
 
 def _state(seen: Glance, failures: int, parent: State) -> State:

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import tyro
 
 from recall_rl.cli.campaign_files import CleanCommand, PublishCommand, StopCommand
-from recall_rl.cli.campaign_plan import PlanCommand, Seeds, Settings
+from recall_rl.cli.campaign_plan import Done, PlanCommand, Seeds, Settings
 from recall_rl.cli.campaign_status import StatusCommand
 from recall_rl.cli.train import option
 from recall_rl.runs.cores import cores
@@ -34,9 +34,7 @@ class RunCommand:
     """Set a field of all runs' configs."""
     no_sharing: bool = False
     """Let every run learn all its tasks itself, instead of sharing beginnings; it changes no result."""
-    done: Annotated[list[Path], option("PATH", "optional"), tyro.conf.UseAppendAction] = field(
-        default_factory=list[Path]
-    )
+    done: Done = field(default_factory=list[Path])
     """Published results that need not be run again, as `recall campaign publish` writes them; may be given several
     times."""
     keep: bool = False

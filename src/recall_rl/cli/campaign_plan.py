@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 Settings = Annotated[list[str], tyro.conf.arg(name="set", metavar="FIELD=VALUE"), tyro.conf.UseAppendAction]
 Seeds = Annotated[list[int], option("N", "default: the plan's"), tyro.conf.UseAppendAction]
+Done = Annotated[list[Path], option("PATH", "optional"), tyro.conf.UseAppendAction]
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,8 @@ class PlanCommand:
     """Set a field of all runs' configs."""
     slots: Annotated[int | None, option("N", "default: one a core")] = None
     """Runs side by side."""
+    done: Done = field(default_factory=list[Path])
+    """Published results that need not be run again; may be given several times."""
     no_measure: bool = False
     """Do not measure; hours are not estimated then."""
     json: bool = False
@@ -45,6 +49,7 @@ class PlanCommand:
 
     def run(self) -> int:
         """Print it."""
+        from recall_rl.campaigns.done import left
         from recall_rl.campaigns.estimate import need
         from recall_rl.campaigns.jobs import jobs, size
         from recall_rl.campaigns.measure import measure
@@ -54,15 +59,17 @@ class PlanCommand:
         if self.slots is not None and self.slots < 1:
             raise UsageError("--slots must be positive.")
         plan = find_plan(self.plan, self.seed, self.budget, self.settings)
-        listed, slots = jobs(plan), self.slots or cores()
-        longest = max(listed, key=lambda job: (job.config.method == listed[0].config.method, len(job.tasks)))
-        measured = None if self.no_measure else measure(longest.config)
-        found, needed = size(listed), need(listed, slots, measured)
+        asked, slots = jobs(plan), self.slots or cores()
+        listed = left(asked, self.done) if self.done else asked
+        measured = None if self.no_measure or not listed else measure(_longest(listed).config)
+        found, needed, wanted = size(listed), need(listed, slots, measured), size(asked).runs
         if self.json:
-            content = {**asdict(found), "saved": found.saved, "slots": slots, "need": asdict(needed)}
+            content = {**asdict(found), "asked": wanted, "saved": found.saved, "slots": slots, "need": asdict(needed)}
             print(json.dumps({**content, "measured": measured and asdict(measured), "plan": asdict(plan)}))
+        elif not listed:
+            print(f"All {wanted:,} runs are published: nothing is left to run.")
         else:
-            _table(plan, listed, needed, slots, measured)
+            _table(plan, listed, wanted, needed, slots, measured)
             if measured is None and not self.no_measure:
                 print("Speed could not be measured: a short run of the first method did not come to an end.")
             elif needed.hours is None and not self.no_measure:
@@ -71,7 +78,12 @@ class PlanCommand:
         return 0
 
 
-def _table(plan: Plan, listed: list[Job], needed: Need, slots: int, measured: Measured | None) -> None:
+def _longest(listed: list[Job]) -> Job:
+    """A run of the first method that has as many tasks as any of it."""
+    return max(listed, key=lambda job: (job.config.method == listed[0].config.method, len(job.tasks)))
+
+
+def _table(plan: Plan, listed: list[Job], asked: int, needed: Need, slots: int, measured: Measured | None) -> None:
     from rich.table import Table
 
     from recall_rl.campaigns.estimate import shown
@@ -83,8 +95,9 @@ def _table(plan: Plan, listed: list[Job], needed: Need, slots: int, measured: Me
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="dim", no_wrap=True)
     table.add_column()
-    asked = f"methods {len(methods)}, sequences {len({job.tasks for job in wanted})}, seeds {len(seeds)}"
-    table.add_row("runs", f"{found.runs:,} with budget {plan.budget}: {asked}")
+    kinds = f"methods {len(methods)}, sequences {len({job.tasks for job in wanted})}, seeds {len(seeds)}"
+    of = f" of {asked:,}" if found.runs < asked else ""
+    table.add_row("runs", f"{found.runs:,}{of} with budget {plan.budget}: {kinds}")
     saved = f"{found.shared:,} shared beginnings save {100 * found.saved:.0f}% of {found.without:,}"
     table.add_row("environment steps", f"{found.steps:,}; {saved}")
     if needed.hours is not None and measured is not None and measured.first is not None:
