@@ -240,8 +240,22 @@ def leads(
 def primary() -> str:
     found = campaign("primary")
     of = {TITLES[m]: named(m) for m in METRICS[:3]}
-    parts = [count(found), methods(found, "cw3"), measured(found), learnt(found), differences(found, "recall", of)]
-    return "\n".join(filter(None, parts))
+    parts = [count(found), methods(found, "cw3"), measured(found), by_seed(found), learnt(found)]
+    return "\n".join(filter(None, [*parts, differences(found, "recall", of)]))
+
+
+def by_seed(found: Campaign) -> str:
+    """The average performance over all sequences with each seed, where a method has them all."""
+    sequences = {run.sequence for run in found.runs}
+    lines: Lines = []
+    for seed in sorted({run.seed for run in found.runs}):
+        cells = []
+        for method in found.methods():
+            values = found.values(method, named("average_performance"))
+            mine = [value for (_, own), value in values.items() if own == seed]
+            cells.append(number(sum(mine) / len(mine)) if len(mine) == len(sequences) else "–")
+        lines.append([f"seed {seed}", *cells])
+    return table(["average performance", *(f"`{method}`" for method in found.methods())], lines)
 
 
 def ablation() -> str:
