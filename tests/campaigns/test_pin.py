@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -53,3 +55,20 @@ def test_each_run_has_a_core_until_it_is_killed(start):
     assert core.number == last
     start(core)
     assert take_core() is None
+
+
+def test_a_measurement_keeps_to_a_core_that_no_run_has(start):
+    taken = take_core()
+    start(taken)
+    code = f"""
+import os
+from recall_rl.campaigns import pin
+pin._NAME = {pin._NAME!r}
+core = pin.take_core()
+if core is not None:
+    core.keep()
+print(core is not None, *os.sched_getaffinity(0))
+"""
+    said = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+    free = sorted(os.sched_getaffinity(0) - {taken.number})
+    assert said == (["True", str(free[0])] if free else ["False", str(taken.number)])

@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass
 
 import msgspec
 
+from recall_rl.campaigns.pin import take_core
 from recall_rl.runs.config import Config, resolve
 from recall_rl.tasks.sequences import task_names
 
@@ -41,6 +42,8 @@ class Measured:
     """The same in the second task."""
     memory: int
     """Bytes of RAM that learner and workers took, which hold hardly any rows yet."""
+    alone: bool = True
+    """Whether there was a core that no run of a campaign had; if not, seconds are too many."""
 
 
 def measure(config: Config, seconds: float = 20.0) -> Measured | None:
@@ -113,9 +116,9 @@ def _middle(took: Sequence[float]) -> float | None:
 
 def main(arguments: list[str]) -> None:
     """What the process does."""
-    if hasattr(os, "sched_setaffinity"):
-        # As campaigns run: learner and workers on one core.
-        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    core = take_core()
+    if core is not None:
+        core.keep()  # As campaigns run: learner and workers on one core, which no run of a campaign has.
     config = _short(resolve(file=json.load(sys.stdin)))
     sizes, took = _chunks(config, float(arguments[0]))
     workers = config.machine.workers + config.machine.evaluation_workers
@@ -127,6 +130,7 @@ def main(arguments: list[str]) -> None:
         first=_middle(took[0][_RANDOM + 2 :]),
         later=_middle(took[1][_RANDOM + 2 :]),
         memory=1024 * (used + workers * child),
+        alone=core is not None or not hasattr(os, "sched_setaffinity"),
     )
     print(json.dumps(asdict(found)), flush=True)
 

@@ -29,6 +29,10 @@ class Core:
             os.sched_setaffinity(pid, {self.number})
         self._hold.close()
 
+    def keep(self) -> None:
+        """Keep this process, and those it will start, on this core for as long as this object lives."""
+        os.sched_setaffinity(0, {self.number})
+
 
 def take_core() -> Core | None:
     """A core for a run; None if all are taken, or on a system without such names: then the kernel shares them out."""

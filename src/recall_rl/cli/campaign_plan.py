@@ -75,6 +75,8 @@ class PlanCommand:
             elif needed.hours is None and not self.no_measure:
                 print("Speed could not be measured: a short run had not learnt enough when its time was over. If this")
                 print("machine is busy with something else, ask again when it is not.")
+            elif measured is not None and not measured.alone:
+                print("Every core has a run of a campaign, beside which this was measured: hours are too many.")
         return 0
 
 
