@@ -87,6 +87,16 @@ def test_a_measurement_that_ran_out_of_time_says_so(tmp_path, capsys, monkeypatc
     assert "machine is busy" in said
 
 
+@pytest.mark.parametrize("alone", [True, False])
+def test_hours_measured_beside_other_runs_are_said_to_be_too_many(tmp_path, capsys, monkeypatch, alone):
+    path = tmp_path / "own.toml"
+    path.write_text('methods = ["fine-tuning"]\nsequences = ["reach-0,reach-90"]\nseeds = [0]\nbudget = "smoke"\n')
+    measured = Measured(4, 2, gather=0.0, first=0.01, later=0.02, memory=10**9, alone=alone)
+    monkeypatch.setattr("recall_rl.campaigns.measure.measure", lambda config: measured)
+    assert main(["campaign", "plan", str(path)]) == 0
+    assert ("hours are too many" in capsys.readouterr().out) == (not alone)
+
+
 def test_a_plan_tells_what_it_needs_and_a_full_disk_is_refused(tmp_path, capsys):
     path = tmp_path / "own.toml"
     path.write_text('methods = ["recall"]\nsequences = ["reach-0,reach-90"]\nseeds = [0]\nbudget = "smoke"\n')

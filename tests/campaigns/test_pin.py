@@ -57,7 +57,7 @@ def test_each_run_has_a_core_until_it_is_killed(start):
     assert take_core() is None
 
 
-def test_a_measurement_keeps_to_a_core_that_no_run_has(start):
+def test_a_process_keeps_itself_to_a_core_that_no_run_has(start):
     taken = take_core()
     start(taken)
     code = f"""

@@ -30,7 +30,7 @@ class Core:
         self._hold.close()
 
     def keep(self) -> None:
-        """Keep this process, and those it will start, on this core for as long as this object lives."""
+        """Keep this process, and those it will start, on this core, which is taken for as long as this object lives."""
         os.sched_setaffinity(0, {self.number})
 
 
