@@ -260,15 +260,38 @@ def by_seed(found: Campaign) -> str:
 
 def ablation() -> str:
     found = campaign("ablation")
-    of = {"later tasks, at their own end": _later, "forgetting": named("forgetting")}
-    parts = [count(found), measured(found), measured(found, "forgetting")]
-    pairs = [("recall", ["naive-replay", "recall-tn", "recall-pd"]), ("recall-tn", ["naive-replay"])]
-    return "\n".join([*parts, *(differences(found, one, of, others) for one, others in pairs)])
+    parts = [count(found), measured(found), measured(found, "forgetting"), learnt(found)]
+    # Each sequence by itself: one is the beginning of the other, run by run.
+    for sequence in dict.fromkeys(run.sequence for run in found.runs):
+        mine = replace(found, runs=[run for run in found.runs if run.sequence == sequence])
+        parts.append(table([short(sequence), *ABLATED, "pairs"], effects(mine)))
+    return "\n".join(parts)
+
+
+def effects(found: Campaign) -> Lines:
+    """What each of the two parts adds, without the other and with it."""
+    lines: Lines = []
+    for part, more, less in (
+        ("TN", "recall-tn", "naive-replay"),
+        ("TN and PD", "recall", "naive-replay"),
+        ("PD", "recall-pd", "naive-replay"),
+        ("PD beside TN", "recall", "recall-tn"),
+        ("TN beside PD", "recall", "recall-pd"),
+    ):
+        lines += [[f"{part}: {line[0]}", *line[1:]] for line in leads(found, more, ABLATED, [less])]
+    return lines
 
 
 def _later(run: Result) -> float:
     """How well all tasks after the first were learnt."""
     return float(metrics.at_own_end(run.success, WINDOW)[1:].mean())
+
+
+ABLATED: Mapping[str, Callable[[Result], float | None]] = {
+    TITLES["average_performance"]: named("average_performance"),
+    "tasks after the first, at their own end": _later,
+    TITLES["forgetting"]: named("forgetting"),
+}
 
 
 def pairs() -> str:
