@@ -219,6 +219,17 @@ def learnt(found: Campaign) -> str:
     return by_sequence(found, "each task at its own end", cell)
 
 
+def plasticity(found: Campaign) -> str:
+    """How well tasks are learnt after others, and how many of them are not."""
+    lines: Lines = []
+    for method in found.methods():
+        ends = [metrics.at_own_end(run.success, WINDOW) for run in found.runs if base(run) == method]
+        later = np.concatenate([run[1:] for run in ends])
+        cells = [number(float(np.mean([run[0] for run in ends]))), number(float(later.mean()))]
+        lines.append([f"`{method}`", *cells, f"{(later < 0.5).sum()} of {len(later)}"])
+    return table(["at their own end", "first tasks", "later tasks", "later tasks below 0.5"], lines)
+
+
 def differences(
     found: Campaign, against: str, of: Mapping[str, Callable[[Result], float | None]], others: Iterable[str] = ()
 ) -> str:
@@ -240,7 +251,7 @@ def leads(
 def primary() -> str:
     found = campaign("primary")
     of = {TITLES[m]: named(m) for m in METRICS[:3]}
-    parts = [count(found), methods(found, "cw3"), measured(found), by_seed(found), learnt(found)]
+    parts = [count(found), methods(found, "cw3"), measured(found), by_seed(found), learnt(found), plasticity(found)]
     return "\n".join(filter(None, [*parts, differences(found, "recall", of)]))
 
 
