@@ -118,8 +118,9 @@ def short(sequence: str) -> str:
 
 
 def table(head: list[str], lines: Lines) -> str:
-    """Markdown."""
-    return "\n".join("| " + " | ".join(line) + " |" for line in (head, ["---"] * len(head), *lines)) + "\n"
+    """Markdown, in which no interval is broken over two lines."""
+    text = "\n".join("| " + " | ".join(line) + " |" for line in (head, ["---"] * len(head), *lines)) + "\n"
+    return re.sub(r"\[(\S+), (\S+)\]", r"[\1,&nbsp;\2]", text)
 
 
 def count(found: Campaign) -> str:
@@ -186,7 +187,7 @@ def methods(found: Campaign, family: str | None = None) -> str:
         cells = [*map(shown, ours), *map(printed, papers), str(runs)]
         lines.append((-ours[0].value if ours[0] else 0.0, [f"`{method}`", *cells]))
     head = ["method", *(TITLES[m] for m in METRICS[:3])]
-    head += ["paper's performance", "forgetting", "transfer"] if family else []
+    head += ["paper's average", "forgetting", "transfer"] if family else []
     return table([*head, "runs"], [line for _, line in sorted(lines, key=lambda pair: pair[0])])
 
 
