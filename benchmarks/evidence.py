@@ -231,11 +231,9 @@ def plasticity(found: Campaign) -> str:
     return table(["at their own end", "first tasks", "later tasks", "later tasks below 0.5"], lines)
 
 
-def differences(
-    found: Campaign, against: str, of: Mapping[str, Callable[[Result], float | None]], others: Iterable[str] = ()
-) -> str:
+def differences(found: Campaign, against: str, of: Mapping[str, Callable[[Result], float | None]]) -> str:
     """A table of one method's leads; nothing before the method has a run."""
-    return table(["difference", *of, "pairs"], leads(found, against, of, others)) if against in found.methods() else ""
+    return table(["difference", *of, "pairs"], leads(found, against, of)) if against in found.methods() else ""
 
 
 def leads(
