@@ -60,9 +60,9 @@ def test_hours_are_those_of_the_tasks_that_are_learnt():
     assert hours(found, None) is None
 
 
-def test_a_short_run_is_measured_for_real():
+def test_short_runs_are_measured_for_real():
     config = jobs_of("recall")[-1].config
-    found = measure(config, seconds=300)
+    found = measure(config, slots=2, seconds=300)
     assert found is not None
     assert (found.observation_size, found.action_size) == (4, 2)
     assert guess_row(config) == Row(4, 2)
@@ -74,13 +74,13 @@ def test_a_short_run_is_measured_for_real():
 
 def test_what_cannot_be_measured_is_not_guessed():
     config = dataclasses.replace(jobs_of("recall")[0].config, sequence="gym:NoSuchThing-v0")
-    assert measure(config, seconds=1) is None
+    assert measure(config, slots=2, seconds=1) is None
 
 
 def test_a_measurement_that_ran_out_of_time_says_so(tmp_path, capsys, monkeypatch):
     path = tmp_path / "own.toml"
     path.write_text('methods = ["fine-tuning"]\nsequences = ["reach-0,reach-90"]\nseeds = [0]\nbudget = "smoke"\n')
-    monkeypatch.setattr("recall_rl.campaigns.measure.measure", lambda config: measure(config, seconds=0.0))
+    monkeypatch.setattr("recall_rl.campaigns.measure.measure", lambda config, slots: measure(config, slots, 0.0))
     assert main(["campaign", "plan", str(path)]) == 0
     said = capsys.readouterr().out
     assert "not measured" in said
@@ -92,7 +92,7 @@ def test_hours_measured_beside_other_runs_are_said_to_be_too_many(tmp_path, caps
     path = tmp_path / "own.toml"
     path.write_text('methods = ["fine-tuning"]\nsequences = ["reach-0,reach-90"]\nseeds = [0]\nbudget = "smoke"\n')
     measured = Measured(4, 2, gather=0.0, first=0.01, later=0.02, memory=10**9, alone=alone)
-    monkeypatch.setattr("recall_rl.campaigns.measure.measure", lambda config: measured)
+    monkeypatch.setattr("recall_rl.campaigns.measure.measure", lambda config, slots: measured)
     assert main(["campaign", "plan", str(path)]) == 0
     assert ("hours are too many" in capsys.readouterr().out) == (not alone)
 

@@ -7,7 +7,7 @@ import pytest
 from written import write_run
 
 from recall_rl.campaigns.campaign import Campaign
-from recall_rl.campaigns.done import left
+from recall_rl.campaigns.done import Left, left
 from recall_rl.campaigns.look import look
 from recall_rl.campaigns.plan import Member, Plan
 from recall_rl.campaigns.publish import publish
@@ -65,6 +65,7 @@ def test_a_wanted_run_that_is_published_is_run_again_if_another_begins_from_it(t
     short, long = "runs/recall/reach-0/seed0", "runs/recall/reach-0,reach-90/seed0"
     publish_alone(campaign, tmp_path / "to", short)
     assert states(Campaign.create(campaign.path, plan, done=[tmp_path / "to"])) == {short: "ready", long: "waiting"}
+    assert left(campaign.jobs, [tmp_path / "to"]) == Left(campaign.jobs, again=1)
     publish_alone(campaign, tmp_path / "to", long)
     assert states(Campaign.create(campaign.path, plan, done=[tmp_path / "to"])) == {short: "done", long: "done"}
 
@@ -72,14 +73,14 @@ def test_a_wanted_run_that_is_published_is_run_again_if_another_begins_from_it(t
 def test_what_is_left_beside_published_results_is_known_before_anything_begins(campaign, tmp_path, capsys):
     to = tmp_path / "to"
     publish_alone(campaign, to, FIRST, ALONE)
-    assert [job.place for job in left(campaign.jobs, [to])] == [BEGINNING, SECOND]
+    assert [job.place for job in left(campaign.jobs, [to]).jobs] == [BEGINNING, SECOND]
     plan = tmp_path / "own.toml"
     plan.write_text(f'methods = ["recall"]\nsequences = {list(PLAN.sequences)}\nseeds = [0]\nbudget = "smoke"\n')
     asked = ["campaign", "plan", str(plan), "--no-measure", "--done", str(to)]
     assert main(asked) == 0
     assert "1 of 3 with budget smoke" in capsys.readouterr().out
     publish_alone(campaign, to, SECOND)
-    assert left(campaign.jobs, [to]) == []
+    assert left(campaign.jobs, [to]) == Left([])
     assert main(asked) == 0
     assert capsys.readouterr().out == "All 3 runs are published: nothing is left to run.\n"
     assert main([*asked, "--json"]) == 0

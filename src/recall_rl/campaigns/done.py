@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from recall_rl.analysis.read import places
@@ -66,10 +67,20 @@ def count_as_done(folder: Path, jobs: Iterable[Job], paths: Iterable[Path]) -> d
     return noted
 
 
-def left(jobs: Sequence[Job], paths: Iterable[Path]) -> list[Job]:
+@dataclass(frozen=True)
+class Left:
+    """What has to be run of a campaign beside what is published."""
+
+    jobs: list[Job]
+    again: int = 0
+    """Of them, results that are published and learnt again: others begin from them, and no checkpoint is published."""
+
+
+def left(jobs: Sequence[Job], paths: Iterable[Path]) -> Left:
     """What has to be run of a campaign that has not begun, if what is published at these paths counts."""
-    undone = to_do(jobs, {job.place: Glance("new") for job in jobs}, _published(jobs, paths), lambda _: False)
-    return [job for job in jobs if job.place in undone]
+    published = _published(jobs, paths)
+    undone = to_do(jobs, {job.place: Glance("new") for job in jobs}, published, lambda _: False)
+    return Left([job for job in jobs if job.place in undone], len(undone & published.keys()))
 
 
 def _published(jobs: Iterable[Job], paths: Iterable[Path]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""How fast a run is on one core of this machine: its first chunks, learnt in a process of their own.
+"""How fast runs are on this machine, side by side as in a campaign: their first chunks, each in its own process.
 
 python -m recall_rl.campaigns.measure SECONDS, with a config on its standard input, prints what it found as JSON.
 """
@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 
 import msgspec
@@ -24,6 +25,8 @@ from recall_rl.tasks.sequences import task_names
 
 _RANDOM, _LEARNT = 4, 8
 """Chunks of each task without and with updates."""
+_SIDE_BY_SIDE = 8
+"""Runs that are measured at once, at most: a large machine is not filled for a question."""
 _START_SECONDS = 60.0
 """For the process to start, to make environments and to compile a first update."""
 
@@ -46,8 +49,27 @@ class Measured:
     """Whether there was a core that no run of a campaign had; if not, seconds are too many."""
 
 
-def measure(config: Config, seconds: float = 20.0) -> Measured | None:
-    """Measure this config for about so long; None if it cannot be run, or not in time."""
+def measure(config: Config, slots: int = 1, seconds: float = 20.0) -> Measured | None:
+    """Measure this config for about so long, once a slot; None if it cannot be run, or not in time.
+
+    Cores share caches and the way to memory, so runs side by side are slower than one beside idle cores.
+    """
+    copies = min(slots, _SIDE_BY_SIDE)
+    with ThreadPoolExecutor(copies) as pool:
+        found = [each for each in pool.map(lambda _: _measure_one(config, seconds), range(copies)) if each]
+    if len(found) < copies:
+        return None
+    return dataclasses.replace(
+        found[0],
+        gather=statistics.mean(each.gather for each in found),
+        first=_mean([each.first for each in found]),
+        later=_mean([each.later for each in found]),
+        memory=max(each.memory for each in found),
+        alone=all(each.alone for each in found),
+    )
+
+
+def _measure_one(config: Config, seconds: float) -> Measured | None:
     threads = dict.fromkeys(("NPROC", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     try:
         done = subprocess.run(
@@ -61,6 +83,12 @@ def measure(config: Config, seconds: float = 20.0) -> Measured | None:
         return msgspec.json.decode(done.stdout.splitlines()[-1], type=Measured)
     except (subprocess.TimeoutExpired, IndexError, msgspec.DecodeError):
         return None
+
+
+def _mean(found: Sequence[float | None]) -> float | None:
+    """The mean of those that got so far."""
+    known = [each for each in found if each is not None]
+    return statistics.mean(known) if known else None
 
 
 def _short(config: Config) -> Config:

@@ -27,7 +27,7 @@ Done = Annotated[list[Path], option("PATH", "optional"), tyro.conf.UseAppendActi
 class PlanCommand:
     """Say what a plan runs and what it needs, before anything starts.
 
-    A short run of its first method is measured on this machine, which takes some twenty seconds.
+    Short runs of its first method are measured on this machine, one a slot, which takes some twenty seconds.
     """
 
     plan: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="PLAN")]
@@ -49,7 +49,7 @@ class PlanCommand:
 
     def run(self) -> int:
         """Print it."""
-        from recall_rl.campaigns.done import left
+        from recall_rl.campaigns.done import Left, left
         from recall_rl.campaigns.estimate import need
         from recall_rl.campaigns.jobs import jobs, size
         from recall_rl.campaigns.measure import measure
@@ -60,16 +60,22 @@ class PlanCommand:
             raise UsageError("--slots must be positive.")
         plan = find_plan(self.plan, self.seed, self.budget, self.settings)
         asked, slots = jobs(plan), self.slots or cores()
-        listed = left(asked, self.done) if self.done else asked
-        measured = None if self.no_measure or not listed else measure(_longest(listed).config)
+        remaining = left(asked, self.done) if self.done else Left(asked)
+        listed, again = remaining.jobs, remaining.again
+        side_by_side = min(slots, cores(), len(listed))
+        measured = None if self.no_measure or not listed else measure(_longest(listed).config, side_by_side)
         found, needed, wanted = size(listed), need(listed, slots, measured), size(asked).runs
         if self.json:
-            content = {**asdict(found), "asked": wanted, "saved": found.saved, "slots": slots, "need": asdict(needed)}
-            print(json.dumps({**content, "measured": measured and asdict(measured), "plan": asdict(plan)}))
+            content = {**asdict(found), "asked": wanted, "again": again, "saved": found.saved, "slots": slots}
+            content |= {"need": asdict(needed), "measured": measured and asdict(measured), "plan": asdict(plan)}
+            print(json.dumps(content))
         elif not listed:
             print(f"All {wanted:,} runs are published: nothing is left to run.")
         else:
             _table(plan, listed, wanted, needed, slots, measured)
+            if again:
+                print(f"{again:,} of the runs are published and yet learnt again: longer ones begin from them, and no")
+                print("checkpoint is published.")
             if measured is None and not self.no_measure:
                 print("Speed could not be measured: a short run of the first method did not come to an end.")
             elif needed.hours is None and not self.no_measure:
