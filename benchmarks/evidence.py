@@ -57,6 +57,15 @@ class Campaign:
         mine = (run for run in self.runs if base(run) == method)
         return {(run.sequence, run.seed): value for run in mine if (value := of(run)) is not None}
 
+    def split(self) -> list[Campaign]:
+        """The runs of each sequence by themselves, in a plan whose methods all have the same sequences."""
+        sequences = dict.fromkeys(run.sequence for run in self.runs)
+        asked = self.asked // len(self.plan.sequences)
+        return [
+            replace(self, asked=asked, runs=[run for run in self.runs if run.sequence == sequence])
+            for sequence in sequences
+        ]
+
 
 def base(run: Result) -> str:
     """The method without what was changed about it: a campaign after the search has each once."""
@@ -272,9 +281,8 @@ def ablation() -> str:
     found = campaign("ablation")
     parts = [count(found), measured(found), measured(found, "forgetting"), learnt(found)]
     # Each sequence by itself: one is the beginning of the other, run by run.
-    for sequence in dict.fromkeys(run.sequence for run in found.runs):
-        mine = replace(found, runs=[run for run in found.runs if run.sequence == sequence])
-        parts.append(table([short(sequence), *ABLATED, "pairs"], effects(mine)))
+    for mine in found.split():
+        parts.append(table([short(mine.runs[0].sequence), *ABLATED, "pairs"], effects(mine)))
     return "\n".join(parts)
 
 

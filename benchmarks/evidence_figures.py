@@ -1,37 +1,38 @@
 """The figures of docs/results.md, from published journals: python benchmarks/evidence_figures.py (needs matplotlib).
 
-The primary comparison is drawn once all its runs are there.
+The primary comparison is drawn once all its runs are there, the ablation for each sequence that has all of them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-from evidence import WINDOW, Campaign, base, campaign, named
+from evidence import WINDOW, Campaign, base, campaign, named, short
 
 from recall_rl.analysis import metrics
 from recall_rl.analysis.bootstrap import band, paired_difference
 
 STATIC = Path(__file__).parent.parent / "docs/_static"
 GREY = "#777777"
-COLOURS = {
-    "recall": "#d55e00",
-    "clonex": "#0072b2",
-    "packnet": "#009e73",
-    "ewc": "#cc79a7",
-    "perfect-memory": "#e69f00",
-    "fine-tuning": "#777777",
+STYLES = {
+    "recall": ("RECALL", "#d55e00"),
+    "clonex": ("ClonEx", "#0072b2"),
+    "packnet": ("PackNet", "#009e73"),
+    "ewc": ("EWC", "#cc79a7"),
+    "perfect-memory": ("Perfect Memory", "#e69f00"),
+    "fine-tuning": ("fine-tuning", GREY),
 }
-NAMES = {
-    "recall": "RECALL",
-    "clonex": "ClonEx",
-    "packnet": "PackNet",
-    "ewc": "EWC",
-    "perfect-memory": "Perfect Memory",
-    "fine-tuning": "fine-tuning",
+"""Each method's name and colour."""
+PARTS = {
+    "recall": ("both: RECALL", "#d55e00"),
+    "recall-tn": ("normalisation", "#0072b2"),
+    "recall-pd": ("distillation", "#e69f00"),
+    "naive-replay": ("neither", GREY),
 }
+"""The same of the ablation."""
 
 
 def curves(found: Campaign, method: str) -> tuple[np.ndarray, np.ndarray]:
@@ -53,59 +54,82 @@ def spread(places: dict[str, float], gap: float) -> dict[str, float]:
     return dict(zip(order, heights, strict=True))
 
 
+def draw_curves(axis: plt.Axes, found: Campaign, styles: Mapping[str, tuple[str, str]]) -> dict[str, float]:
+    """Average performance over training, methods named at its end; returns where they end."""
+    last: dict[str, float] = {}
+    for method in sorted(found.methods(), key=list(styles).index):
+        colour, ours = styles[method][1], method == "recall"
+        at, values = curves(found, method)
+        axis.fill_between(at, *band(values), color=colour, alpha=0.14, linewidth=0)
+        width = 2.4 if ours else 1.5
+        axis.plot(at, values.mean(axis=0), color=colour, linewidth=width, zorder=3 if ours else 2)
+        last[method] = float(values.mean(axis=0)[-WINDOW:].mean())
+    whole, tasks = int(at[-1]), len(found.runs[0].tasks)
+    for k in range(1, tasks):
+        axis.axvline(k * whole / tasks, color=GREY, linewidth=0.8, linestyle=":")
+    for method, height in spread(last, 0.055).items():
+        (name, colour), weight = styles[method], "bold" if method == "recall" else "normal"
+        axis.text(whole * 1.015, height, name, color=colour, fontsize=9.5, va="center", fontweight=weight)
+    axis.set(xlim=(0, whole), ylim=(0, 1), xlabel="environment steps")
+    axis.xaxis.set_major_formatter(lambda x, _: f"{x / 1000:,.0f}k")
+    plain(axis)
+    return last
+
+
+def plain(axis: plt.Axes) -> None:
+    """No box around it, and small ticks."""
+    axis.spines[["top", "right"]].set_visible(False)
+    axis.tick_params(labelsize=9)
+
+
 def headline(found: Campaign) -> plt.Figure:
     """Average performance over training, and RECALL against each other method by paired runs."""
-    methods = sorted(found.methods(), key=list(COLOURS).index)
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.9), layout="constrained", width_ratios=[3, 2])
-    last: dict[str, float] = {}
-    for method in methods:
-        at, values = curves(found, method)
-        low, high = band(values)
-        front = 3 if method == "recall" else 2
-        left.fill_between(at, low, high, color=COLOURS[method], alpha=0.14, linewidth=0)
-        left.plot(
-            at, values.mean(axis=0), color=COLOURS[method], linewidth=2.4 if method == "recall" else 1.5, zorder=front
-        )
-        last[method] = float(values.mean(axis=0)[-WINDOW:].mean())
-    whole = int(at[-1])
-    tasks = len(found.runs[0].tasks)
-    for k in range(1, tasks):
-        left.axvline(k * whole / tasks, color=GREY, linewidth=0.8, linestyle=":")
-    for method, height in spread(last, 0.055).items():
-        weight = "bold" if method == "recall" else "normal"
-        left.text(
-            whole * 1.015, height, NAMES[method], color=COLOURS[method], fontsize=9.5, va="center", fontweight=weight
-        )
-    left.set(xlim=(0, whole), ylim=(0, 1), xlabel="environment steps")
-    left.xaxis.set_major_formatter(lambda x, _: f"{x / 1000:,.0f}k")
+    last = draw_curves(left, found, STYLES)
     left.set_title("Success over all tasks, those not met yet counting 0", fontsize=10, loc="left")
 
-    theirs = sorted((m for m in methods if m != "recall"), key=lambda m: last[m])
+    theirs = sorted((m for m in last if m != "recall"), key=lambda m: last[m])
     of = named("average_performance")
     mine = found.values("recall", of)
     for y, method in enumerate(theirs):
         difference = paired_difference(mine, found.values(method, of))
         if difference is None:
             continue
-        right.plot([difference.low, difference.high], [y, y], color=COLOURS[method], linewidth=2.5)
-        right.plot(difference.value, y, "o", color=COLOURS[method], markersize=7)
-        right.text(
-            difference.value, y + 0.2, f"{difference.value:+.2f}", fontsize=9, ha="center", color=COLOURS[method]
-        )
+        colour = STYLES[method][1]
+        right.plot([difference.low, difference.high], [y, y], color=colour, linewidth=2.5)
+        right.plot(difference.value, y, "o", color=colour, markersize=7)
+        right.text(difference.value, y + 0.2, f"{difference.value:+.2f}", fontsize=9, ha="center", color=colour)
     right.axvline(0, color=GREY, linewidth=0.8)
-    right.set_yticks(range(len(theirs)), [f"against {NAMES[m]}" for m in theirs], fontsize=9.5)
+    right.set_yticks(range(len(theirs)), [f"against {STYLES[m][0]}" for m in theirs], fontsize=9.5)
     right.set_ylim(-0.5, len(theirs) - 0.3)
     right.set_title("RECALL's lead at the end", fontsize=10, loc="left")
     right.set_xlabel(f"difference in success, {len(mine)} pairs each", fontsize=10)
-    for axis in (left, right):
-        axis.spines[["top", "right"]].set_visible(False)
-        axis.tick_params(labelsize=9)
+    plain(right)
     return figure
 
 
-if __name__ == "__main__":
+def ablation(found: Sequence[Campaign]) -> plt.Figure:
+    """What each part of RECALL does to average performance over training, as the paper's figure of it."""
+    figure, axes = plt.subplots(1, len(found), figsize=(5 * len(found), 3.6), layout="constrained", squeeze=False)
+    for axis, each in zip(axes[0], found, strict=True):
+        draw_curves(axis, each, PARTS)
+        axis.set_title(f"{short(each.runs[0].sequence)}: success over all tasks", fontsize=10, loc="left")
+    return figure
+
+
+def main() -> None:
+    """Draw what has all its runs."""
     found = campaign("primary")
     if len(found.runs) == found.asked:
         headline(found).savefig(STATIC / "primary.png", dpi=130)
     else:
         print(f"The primary comparison has {len(found.runs)} of {found.asked} runs; it is drawn once it has all.")
+    whole = [each for each in campaign("ablation").split() if len(each.runs) == each.asked]
+    if whole:
+        ablation(whole).savefig(STATIC / "ablation.png", dpi=130)
+    else:
+        print("No sequence of the ablation has all its runs yet; each is drawn once it has.")
+
+
+if __name__ == "__main__":
+    main()
