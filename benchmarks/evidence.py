@@ -209,14 +209,15 @@ def by_sequence(found: Campaign, title: str, cell: Callable[[list[Result]], str]
     return table([title, *(f"`{m}`" for m in found.methods())], lines)
 
 
-def measured(found: Campaign, metric: str = "average_performance") -> str:
-    """A measure of every sequence and method."""
+def measured(found: Campaign, title: str = "", of: Callable[[Result], float | None] | None = None) -> str:
+    """A number of every sequence and method: average performance, unless another is given with its title."""
+    of, title = of or named("average_performance"), title or TITLES["average_performance"]
 
     def cell(runs: list[Result]) -> str:
-        values = {(run.sequence, run.seed): named(metric)(run) for run in runs}
+        values = {(run.sequence, run.seed): of(run) for run in runs}
         return shown(over({key: value for key, value in values.items() if value is not None}))
 
-    return by_sequence(found, TITLES[metric], cell)
+    return by_sequence(found, title, cell)
 
 
 def learnt(found: Campaign) -> str:
@@ -279,7 +280,11 @@ def by_seed(found: Campaign) -> str:
 
 def ablation() -> str:
     found = campaign("ablation")
-    parts = [count(found), measured(found), measured(found, "forgetting"), learnt(found)]
+    parts = [
+        count(found),
+        *(measured(found, title, of) for title, of in ABLATED.items() if of != _later),
+        learnt(found),
+    ]
     # Each sequence by itself: one is the beginning of the other, run by run.
     for mine in found.split():
         parts.append(table([short(mine.runs[0].sequence), *ABLATED, "pairs"], effects(mine)))
@@ -305,10 +310,17 @@ def _later(run: Result) -> float:
     return float(metrics.at_own_end(run.success, WINDOW)[1:].mean())
 
 
+def _on_the_way(run: Result) -> float:
+    """What old tasks lack while later ones are learnt: success at their own end less its mean over all that follow."""
+    own, spans = metrics.at_own_end(run.success, WINDOW), metrics.spans(run.success)[:-1]
+    return float(np.mean([own[i] - run.success[span.stop :, i].mean() for i, span in enumerate(spans)]))
+
+
 ABLATED: Mapping[str, Callable[[Result], float | None]] = {
     TITLES["average_performance"]: named("average_performance"),
     "tasks after the first, at their own end": _later,
     TITLES["forgetting"]: named("forgetting"),
+    "lost on the way": _on_the_way,
 }
 
 
