@@ -287,11 +287,19 @@ def ablation() -> str:
     ]
     # Each sequence by itself: one is the beginning of the other, run by run.
     for mine in found.split():
-        parts.append(table([short(mine.runs[0].sequence), *ABLATED, "pairs"], effects(mine)))
+        sequence, names = mine.runs[0].sequence, mine.runs[0].tasks
+        parts.append(table([short(sequence), *ABLATED, "pairs"], effects(mine, ABLATED)))
+        each = {f"{k + 1}: {short(names[k])}": own_end(k) for k in range(1, len(names))}
+        parts.append(table([f"{short(sequence)}, at their own end", *each, "pairs"], effects(mine, each)))
     return "\n".join(parts)
 
 
-def effects(found: Campaign) -> Lines:
+def own_end(task: int) -> Callable[[Result], float]:
+    """How well a task was learnt."""
+    return lambda run: float(metrics.at_own_end(run.success, WINDOW)[task])
+
+
+def effects(found: Campaign, of: Mapping[str, Callable[[Result], float | None]]) -> Lines:
     """What each of the two parts adds, without the other and with it."""
     lines: Lines = []
     for part, more, less in (
@@ -301,7 +309,7 @@ def effects(found: Campaign) -> Lines:
         ("PD beside TN", "recall", "recall-tn"),
         ("TN beside PD", "recall", "recall-pd"),
     ):
-        lines += [[f"{part}: {line[0]}", *line[1:]] for line in leads(found, more, ABLATED, [less])]
+        lines += [[f"{part}: {line[0]}", *line[1:]] for line in leads(found, more, of, [less])]
     return lines
 
 
