@@ -209,9 +209,13 @@ def by_sequence(found: Campaign, title: str, cell: Callable[[list[Result]], str]
     return table([title, *(f"`{m}`" for m in found.methods())], lines)
 
 
-def measured(found: Campaign, title: str = "", of: Callable[[Result], float | None] | None = None) -> str:
+AVERAGE = named("average_performance")
+
+
+def measured(
+    found: Campaign, title: str = TITLES["average_performance"], of: Callable[[Result], float | None] = AVERAGE
+) -> str:
     """A number of every sequence and method: average performance, unless another is given with its title."""
-    of, title = of or named("average_performance"), title or TITLES["average_performance"]
 
     def cell(runs: list[Result]) -> str:
         values = {(run.sequence, run.seed): of(run) for run in runs}

@@ -72,6 +72,20 @@ def test_short_runs_are_measured_for_real():
     assert found.memory > 10**8
 
 
+def test_runs_side_by_side_are_taken_together(monkeypatch):
+    one = Measured(4, 2, gather=0.1, first=0.01, later=None, memory=10**9)
+    two = Measured(4, 2, gather=0.3, first=0.03, later=0.05, memory=2 * 10**9, alone=False)
+    found = iter([one, two, *[one] * 8, one, None])
+    monkeypatch.setattr("recall_rl.campaigns.measure._measure_one", lambda config, seconds: next(found))
+    config = jobs_of("recall")[0].config
+    both = measure(config, slots=2)
+    assert (both.gather, both.first, both.later) == pytest.approx((0.2, 0.02, 0.05))
+    assert (both.memory, both.alone) == (2 * 10**9, False)
+    assert measure(config, slots=100) == one  # Eight of them, however many slots.
+    assert measure(config, slots=2) is None  # One did not come to an end.
+    assert next(found, "over") == "over"
+
+
 def test_what_cannot_be_measured_is_not_guessed():
     config = dataclasses.replace(jobs_of("recall")[0].config, sequence="gym:NoSuchThing-v0")
     assert measure(config, slots=2, seconds=1) is None

@@ -59,13 +59,17 @@ def test_a_beginning_is_learnt_again_for_a_run_that_is_not_published(campaign, t
     assert states(again) == {BEGINNING: "ready", FIRST: "done", SECOND: "waiting", ALONE: "ready"}
 
 
-def test_a_wanted_run_that_is_published_is_run_again_if_another_begins_from_it(tmp_path):
+def test_a_wanted_run_that_is_published_is_run_again_if_another_begins_from_it(tmp_path, capsys):
     plan = Plan("own", (Member("recall"),), ("reach-0", "reach-0,reach-90"), (0,), "smoke")
     campaign = Campaign.create(tmp_path / "campaign", plan)
     short, long = "runs/recall/reach-0/seed0", "runs/recall/reach-0,reach-90/seed0"
     publish_alone(campaign, tmp_path / "to", short)
     assert states(Campaign.create(campaign.path, plan, done=[tmp_path / "to"])) == {short: "ready", long: "waiting"}
     assert left(campaign.jobs, [tmp_path / "to"]) == Left(campaign.jobs, again=1)
+    own = tmp_path / "own.toml"
+    own.write_text(f'methods = ["recall"]\nsequences = {list(plan.sequences)}\nseeds = [0]\nbudget = "smoke"\n')
+    assert main(["campaign", "plan", str(own), "--no-measure", "--done", str(tmp_path / "to")]) == 0
+    assert "checkpoint is published: 1." in capsys.readouterr().out
     publish_alone(campaign, tmp_path / "to", long)
     assert states(Campaign.create(campaign.path, plan, done=[tmp_path / "to"])) == {short: "done", long: "done"}
 

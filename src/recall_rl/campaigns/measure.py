@@ -52,7 +52,7 @@ class Measured:
 def measure(config: Config, slots: int = 1, seconds: float = 20.0) -> Measured | None:
     """Measure this config for about so long, once a slot; None if it cannot be run, or not in time.
 
-    Cores share caches and the way to memory, so runs side by side are slower than one beside idle cores.
+    Cores share caches and the way to memory, so runs side by side may be slower than one beside idle cores.
     """
     copies = min(slots, _SIDE_BY_SIDE)
     with ThreadPoolExecutor(copies) as pool:

@@ -74,8 +74,8 @@ class PlanCommand:
         else:
             _table(plan, listed, wanted, needed, slots, measured)
             if again:
-                print(f"{again:,} of the runs are published and yet learnt again: longer ones begin from them, and no")
-                print("checkpoint is published.")
+                print("Runs that are published and yet learnt again, because longer ones begin from them and no")
+                print(f"checkpoint is published: {again:,}.")
             if measured is None and not self.no_measure:
                 print("Speed could not be measured: a short run of the first method did not come to an end.")
             elif needed.hours is None and not self.no_measure:
