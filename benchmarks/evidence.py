@@ -246,8 +246,9 @@ def plasticity(found: Campaign) -> str:
 
 
 def differences(found: Campaign, against: str, of: Mapping[str, Callable[[Result], float | None]]) -> str:
-    """A table of one method's leads; nothing before the method has a run."""
-    return table(["difference", *of, "pairs"], leads(found, against, of)) if against in found.methods() else ""
+    """A table of one method's leads; nothing before it and another have a run."""
+    lines = leads(found, against, of) if against in found.methods() else []
+    return table(["difference", *of, "pairs"], lines) if lines else ""
 
 
 def leads(
@@ -409,7 +410,7 @@ def compared(name: str, against: str = "recall") -> str:
     """Measures of every method and one against the others."""
     found = campaign(name)
     of = {TITLES[m]: named(m) for m in METRICS[:2]}
-    return "\n".join([count(found), methods(found), measured(found), differences(found, against, of)])
+    return "\n".join(filter(None, [count(found), methods(found), measured(found), differences(found, against, of)]))
 
 
 ROWS, OLD_ROW, COMING = 900_000, 168, 7_000_000
