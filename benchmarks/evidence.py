@@ -293,10 +293,10 @@ def ablation() -> str:
     # Each sequence by itself: one is the beginning of the other, run by run.
     for mine in found.split():
         sequence, names = mine.runs[0].sequence, mine.runs[0].tasks
-        parts.append(table([short(sequence), *ABLATED, "pairs"], effects(mine, ABLATED)))
+        parts.append(effects(mine, short(sequence), ABLATED))
         each = {f"{k + 1}: {short(names[k])}": own_end(k) for k in range(1, len(names))}
-        parts.append(table([f"{short(sequence)}, at their own end", *each, "pairs"], effects(mine, each)))
-    return "\n".join(parts)
+        parts.append(effects(mine, f"{short(sequence)}, at their own end", each))
+    return "\n".join(filter(None, parts))
 
 
 def own_end(task: int) -> Callable[[Result], float]:
@@ -304,8 +304,8 @@ def own_end(task: int) -> Callable[[Result], float]:
     return lambda run: float(metrics.at_own_end(run.success, WINDOW)[task])
 
 
-def effects(found: Campaign, of: Mapping[str, Callable[[Result], float | None]]) -> Lines:
-    """What each of the two parts adds, without the other and with it."""
+def effects(found: Campaign, title: str, of: Mapping[str, Callable[[Result], float | None]]) -> str:
+    """What each of the two parts adds, without the other and with it; nothing before two runs make a pair."""
     lines: Lines = []
     for part, more, less in (
         ("TN", "recall-tn", "naive-replay"),
@@ -314,8 +314,8 @@ def effects(found: Campaign, of: Mapping[str, Callable[[Result], float | None]])
         ("PD beside TN", "recall", "recall-tn"),
         ("TN beside PD", "recall", "recall-pd"),
     ):
-        lines += [[f"{part}: {line[0]}", *line[1:]] for line in leads(found, more, of, [less])]
-    return lines
+        lines += [[f"{part}: {line[0]}", *line[1:]] for line in leads(found, more, of, [less]) if line[-1] != "0"]
+    return table([title, *of, "pairs"], lines) if lines else ""
 
 
 def _later(run: Result) -> float:
