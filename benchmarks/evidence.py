@@ -127,9 +127,16 @@ def short(sequence: str) -> str:
 
 
 def table(head: list[str], lines: Lines) -> str:
-    """Markdown, in which no interval is broken over two lines."""
+    """Markdown, in which no interval is broken over two lines; nothing without a line."""
+    if not lines:
+        return ""
     text = "\n".join("| " + " | ".join(line) + " |" for line in (head, ["---"] * len(head), *lines)) + "\n"
     return re.sub(r"\[(\S+), (\S+)\]", r"[\1,&nbsp;\2]", text)
+
+
+def together(*parts: str) -> str:
+    """What there is of a campaign's tables, one below the other."""
+    return "\n".join(filter(None, parts))
 
 
 def count(found: Campaign) -> str:
@@ -246,19 +253,19 @@ def plasticity(found: Campaign) -> str:
 
 
 def differences(found: Campaign, against: str, of: Mapping[str, Callable[[Result], float | None]]) -> str:
-    """A table of one method's leads; nothing before it and another have a run."""
-    lines = leads(found, against, of) if against in found.methods() else []
-    return table(["difference", *of, "pairs"], lines) if lines else ""
+    """A table of one method's leads."""
+    return table(["difference", *of, "pairs"], leads(found, against, of))
 
 
 def leads(
     found: Campaign, against: str, of: Mapping[str, Callable[[Result], float | None]], others: Iterable[str] = ()
 ) -> Lines:
-    """One method minus each other on the same sequence and seed."""
+    """One method minus each other on the same sequence and seed, where there are such runs."""
     lines: Lines = []
     for method in others or (m for m in found.methods() if m != against):
         pairs = [paired_difference(found.values(against, f), found.values(method, f)) for f in of.values()]
-        lines.append([f"`{against}` − `{method}`", *map(shown, pairs), str(pairs[0].n if pairs[0] else 0)])
+        if pairs[0] is not None:
+            lines.append([f"`{against}` − `{method}`", *map(shown, pairs), str(pairs[0].n)])
     return lines
 
 
@@ -266,7 +273,7 @@ def primary() -> str:
     found = campaign("primary")
     of = {TITLES[m]: named(m) for m in METRICS[:3]}
     parts = [count(found), methods(found, "cw3"), measured(found), by_seed(found), learnt(found), plasticity(found)]
-    return "\n".join(filter(None, [*parts, differences(found, "recall", of)]))
+    return together(*parts, differences(found, "recall", of))
 
 
 def by_seed(found: Campaign) -> str:
@@ -296,7 +303,7 @@ def ablation() -> str:
         parts.append(effects(mine, short(sequence), ABLATED))
         each = {f"{k + 1}: {short(names[k])}": own_end(k) for k in range(1, len(names))}
         parts.append(effects(mine, f"{short(sequence)}, at their own end", each))
-    return "\n".join(filter(None, parts))
+    return together(*parts)
 
 
 def own_end(task: int) -> Callable[[Result], float]:
@@ -305,7 +312,7 @@ def own_end(task: int) -> Callable[[Result], float]:
 
 
 def effects(found: Campaign, title: str, of: Mapping[str, Callable[[Result], float | None]]) -> str:
-    """What each of the two parts adds, without the other and with it; nothing before two runs make a pair."""
+    """A table of what each of the two parts adds, without the other and with it."""
     lines: Lines = []
     for part, more, less in (
         ("TN", "recall-tn", "naive-replay"),
@@ -314,8 +321,8 @@ def effects(found: Campaign, title: str, of: Mapping[str, Callable[[Result], flo
         ("PD beside TN", "recall", "recall-tn"),
         ("TN beside PD", "recall", "recall-pd"),
     ):
-        lines += [[f"{part}: {line[0]}", *line[1:]] for line in leads(found, more, of, [less]) if line[-1] != "0"]
-    return table([title, *of, "pairs"], lines) if lines else ""
+        lines += [[f"{part}: {line[0]}", *line[1:]] for line in leads(found, more, of, [less])]
+    return table([title, *of, "pairs"], lines)
 
 
 def _later(run: Result) -> float:
@@ -351,7 +358,7 @@ def pairs() -> str:
         lines.append([short(",".join(tasks)), *cells, number(known[tasks[1]])])
     head = ["pair", "first: `perfect-memory`", "`recall`", "second: `perfect-memory`", "`recall`", "second alone"]
     different = replace(found, runs=[run for run in found.runs if len(set(run.tasks)) == 2])
-    return "\n".join([count(found), table(head, lines), _all_pairs(found), _different(different, known)])
+    return together(count(found), table(head, lines), _all_pairs(found), _different(different, known))
 
 
 def _all_pairs(found: Campaign) -> str:
@@ -393,7 +400,7 @@ def _different(found: Campaign, known: Mapping[str, float]) -> str:
 def cw3() -> str:
     """Our one seed beside the means of the paper's five."""
     found = campaign("cw3")
-    return "\n".join([count(found), methods(found, "cw3"), measured(found)])
+    return together(count(found), methods(found, "cw3"), measured(found))
 
 
 def cw10() -> str:
@@ -403,14 +410,14 @@ def cw10() -> str:
         [f"`{m}`", *(printed(paper.RESULTS["cw10", m, metric]) for metric in METRICS[:3])] for m in found.methods()
     ]
     papers = table(["the paper's", *(TITLES[m] for m in METRICS[:3])], lines)
-    return "\n".join([count(found), methods(found), papers])
+    return together(count(found), methods(found), papers)
 
 
 def compared(name: str, against: str = "recall") -> str:
     """Measures of every method and one against the others."""
     found = campaign(name)
     of = {TITLES[m]: named(m) for m in METRICS[:2]}
-    return "\n".join(filter(None, [count(found), methods(found), measured(found), differences(found, against, of)]))
+    return together(count(found), methods(found), measured(found), differences(found, against, of))
 
 
 ROWS, OLD_ROW, COMING = 900_000, 168, 7_000_000
@@ -428,17 +435,17 @@ def remembered() -> str:
         run = by_identity.get(job.config.identity())
         cells = [number(measure(run, alone(), WINDOW)[m]) if run else "–" for m in METRICS[:2]]
         lines.append([f"{share:.1%}".replace(".0%", "%"), *cells])
-    return "\n".join([count(found), table(["room for past rows", *(TITLES[m] for m in METRICS[:2])], lines)])
+    return together(count(found), table(["room for past rows", *(TITLES[m] for m in METRICS[:2])], lines))
 
 
 def searched() -> str:
     found = campaign("tuning")
-    return "\n".join([count(found), search(found)])
+    return together(count(found), search(found))
 
 
 def references_alone() -> str:
     found = campaign("references")
-    return "\n".join([count(found), tasks_alone(found)])
+    return together(count(found), tasks_alone(found))
 
 
 TABLES: dict[str, Callable[[], str]] = {

@@ -1,5 +1,6 @@
 """The tables of docs/results.md are those of the published journals."""
 
+import dataclasses
 import sys
 
 import pytest
@@ -34,3 +35,12 @@ def test_a_table_that_was_changed_by_hand_is_found():
 def test_the_rule_of_the_search(ends, value):
     """The best average; of those within 0.02 of it the one nearest to the paper's 100."""
     assert evidence.taken("clonex", ends) == value
+
+
+@pytest.mark.parametrize(("methods", "lines"), [(["recall"], 0), (["ewc"], 0), (["recall", "ewc"], 3)])
+def test_differences_have_a_line_for_each_method_with_a_pair(methods, lines):
+    """A head, a rule and EWC's line, or no table at all."""
+    whole = evidence.campaign("primary")
+    part = dataclasses.replace(whole, runs=[run for run in whole.runs if evidence.base(run) in methods])
+    text = evidence.differences(part, "recall", {"average": evidence.AVERAGE})
+    assert len(text.splitlines()) == lines
