@@ -438,6 +438,37 @@ def remembered() -> str:
     return together(count(found), table(["room for past rows", *(TITLES[m] for m in METRICS[:2])], lines))
 
 
+def twice() -> str:
+    """Runs that were learnt a second time, beside those published first."""
+    pairs = [(published()[again.identity], again) for again in read([RESULTS / "twice"]).results]
+    pairs.sort(key=lambda pair: pair[0].seed)
+    lines: Lines = []
+    for once, again in pairs:
+        averages = [number(metrics.final_performance(run.success, WINDOW)) for run in (once, again)]
+        lines.append([f"seed {once.seed}", *averages, *(own_ends(run) for run in (once, again))])
+    head = ["", "average performance", "again", "each task at its own end", "again"]
+    return together(table(head, lines), _apart(pairs))
+
+
+def own_ends(run: Result) -> str:
+    """Every task of a run at the end of its own training."""
+    return ", ".join(number(float(task)) for task in metrics.at_own_end(run.success, WINDOW))
+
+
+def _apart(pairs: list[tuple[Result, Result]]) -> str:
+    """How far apart two runs are on average: of one seed, and of two."""
+    first = [once for once, _ in pairs]
+    others = [(one, other) for k, one in enumerate(first) for other in first[:k]]
+    lines: Lines = []
+    for title, some in (("one seed, twice", pairs), ("two seeds", others)):
+        ends = [[metrics.at_own_end(run.success, WINDOW) for run in pair] for pair in some]
+        finals = [[metrics.final_performance(run.success, WINDOW) for run in pair] for pair in some]
+        gaps = [np.mean([abs(a - b) for a, b in finals]), *np.mean([np.abs(a - b) for a, b in ends], axis=0)]
+        lines.append([title, *(number(float(gap)) for gap in gaps), str(len(some))])
+    names = [f"{k + 1}: {short(task)}" for k, task in enumerate(first[0].tasks)]
+    return table(["mean distance", TITLES["average_performance"], *names, "pairs"], lines)
+
+
 def searched() -> str:
     found = campaign("tuning")
     return together(count(found), search(found))
@@ -459,6 +490,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "readings": lambda: compared("readings"),
     "memory": remembered,
     "rewards": lambda: compared("rewards"),
+    "twice": twice,
 }
 BLOCK = re.compile(r"(<!-- evidence: (\S+) -->\n).*?(<!-- end of evidence -->)", re.DOTALL)
 
