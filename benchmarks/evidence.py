@@ -233,12 +233,13 @@ def measured(
 
 def learnt(found: Campaign) -> str:
     """How well each task was learnt: its success at the end of its own training, task after task."""
+    return by_sequence(found, "each task at its own end", own_ends)
 
-    def cell(runs: list[Result]) -> str:
-        ends = np.array([metrics.at_own_end(run.success, WINDOW) for run in runs])
-        return ", ".join(number(float(task)) for task in ends.mean(axis=0))
 
-    return by_sequence(found, "each task at its own end", cell)
+def own_ends(runs: list[Result]) -> str:
+    """Every task at the end of its own training, over runs of one sequence."""
+    ends = np.array([metrics.at_own_end(run.success, WINDOW) for run in runs])
+    return ", ".join(number(float(task)) for task in ends.mean(axis=0))
 
 
 def plasticity(found: Campaign) -> str:
@@ -445,14 +446,9 @@ def twice() -> str:
     lines: Lines = []
     for once, again in pairs:
         averages = [number(metrics.final_performance(run.success, WINDOW)) for run in (once, again)]
-        lines.append([f"seed {once.seed}", *averages, *(own_ends(run) for run in (once, again))])
+        lines.append([f"seed {once.seed}", *averages, *(own_ends([run]) for run in (once, again))])
     head = ["", "average performance", "again", "each task at its own end", "again"]
     return together(table(head, lines), _apart(pairs))
-
-
-def own_ends(run: Result) -> str:
-    """Every task of a run at the end of its own training."""
-    return ", ".join(number(float(task)) for task in metrics.at_own_end(run.success, WINDOW))
 
 
 def _apart(pairs: list[tuple[Result, Result]]) -> str:
@@ -502,7 +498,7 @@ def filled(page: str) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("name", nargs="?", choices=TABLES, help="a campaign")
+    parser.add_argument("name", nargs="?", choices=TABLES, help="a campaign, or twice: runs learnt a second time")
     parser.add_argument("--write", action="store_true", help="bring the tables of docs/results.md up to date")
     parser.add_argument("--check", action="store_true", help="fail if they are not")
     given = parser.parse_args()
