@@ -411,7 +411,19 @@ def cw10() -> str:
         [f"`{m}`", *(printed(paper.RESULTS["cw10", m, metric]) for metric in METRICS[:3])] for m in found.methods()
     ]
     papers = table(["the paper's", *(TITLES[m] for m in METRICS[:3])], lines)
-    return together(count(found), methods(found), papers)
+    return together(count(found), methods(found), papers, by_task(found))
+
+
+def by_task(found: Campaign) -> str:
+    """Each task of a campaign's one sequence: alone, and with every method at its own end and at the end of all."""
+    known = _known()
+    runs = {base(run): run for run in found.runs}
+    ends = {m: (metrics.at_own_end(r.success, WINDOW), metrics.at_end(r.success, WINDOW)) for m, r in runs.items()}
+    lines: Lines = []
+    for k, task in enumerate(found.runs[0].tasks if found.runs else ()):
+        cells = [f"{number(float(own[k]))} → {number(float(last[k]))}" for own, last in ends.values()]
+        lines.append([f"{k + 1}: {task}", number(known[task]), *cells])
+    return table(["own end → the end", "alone", *(f"`{m}`" for m in ends)], lines)
 
 
 def compared(name: str, against: str = "recall") -> str:
@@ -445,18 +457,25 @@ def twice() -> str:
     pairs.sort(key=lambda pair: pair[0].seed)
     lines: Lines = []
     for once, again in pairs:
-        averages = [number(metrics.final_performance(run.success, WINDOW)) for run in (once, again)]
-        lines.append([f"seed {once.seed}", *averages, *(own_ends([run]) for run in (once, again))])
+        cells = [(number(metrics.final_performance(run.success, WINDOW)), own_ends([run])) for run in (once, again)]
+        (average, own), second = cells[0], ("the same", "the same") if the_same(once, again) else cells[1]
+        lines.append([f"seed {once.seed}", average, second[0], own, second[1]])
     head = ["", "average performance", "again", "each task at its own end", "again"]
     return together(table(head, lines), _apart(pairs))
 
 
+def the_same(one: Result, other: Result) -> bool:
+    """Whether two runs did the same to the last bit, as far as their evaluations tell."""
+    return np.array_equal(one.total, other.total, equal_nan=True)
+
+
 def _apart(pairs: list[tuple[Result, Result]]) -> str:
-    """How far apart two runs are on average: of one seed, and of two."""
+    """How far apart two runs are on average: of one seed, where they are not the same run, and of two."""
     first = [once for once, _ in pairs]
+    again = [pair for pair in pairs if not the_same(*pair)]
     others = [(one, other) for k, one in enumerate(first) for other in first[:k]]
     lines: Lines = []
-    for title, some in (("one seed, twice", pairs), ("two seeds", others)):
+    for title, some in (("one seed, twice", again), ("two seeds", others)):
         ends = [[metrics.at_own_end(run.success, WINDOW) for run in pair] for pair in some]
         finals = [[metrics.final_performance(run.success, WINDOW) for run in pair] for pair in some]
         gaps = [np.mean([abs(a - b) for a, b in finals]), *np.mean([np.abs(a - b) for a, b in ends], axis=0)]

@@ -44,3 +44,20 @@ def test_differences_have_a_line_for_each_method_with_a_pair(methods, lines):
     part = dataclasses.replace(whole, runs=[run for run in whole.runs if evidence.base(run) in methods])
     text = evidence.differences(part, "recall", {"average": evidence.AVERAGE})
     assert len(text.splitlines()) == lines
+
+
+def test_tasks_of_a_sequence_stand_one_below_the_other():
+    """Two methods over three tasks: own end and end are the ones of the runs."""
+    whole = evidence.campaign("primary").split()[0]
+    two = [run for run in whole.runs if run.seed == 0 and evidence.base(run) in ("fine-tuning", "recall")]
+    _, _, *lines = evidence.by_task(dataclasses.replace(whole, runs=two)).splitlines()
+    assert len(lines) == len(two[0].tasks)
+    for k, line in enumerate(lines):
+        tuned, recalled = (evidence.number(evidence.end(k)(run)) for run in two)
+        assert [cell.split("→")[-1].strip() for cell in line.split("|")[3:5]] == [tuned, recalled]
+
+
+def test_a_run_that_came_out_the_same_is_told_from_one_that_did_not():
+    one, other = evidence.campaign("primary").runs[:2]
+    assert evidence.the_same(one, dataclasses.replace(one, name="again"))
+    assert not evidence.the_same(one, other)
