@@ -53,8 +53,8 @@ def test_tasks_of_a_sequence_stand_one_below_the_other():
     _, _, *lines = evidence.by_task(dataclasses.replace(whole, runs=two)).splitlines()
     assert len(lines) == len(two[0].tasks)
     for k, line in enumerate(lines):
-        tuned, recalled = (evidence.number(evidence.end(k)(run)) for run in two)
-        assert [cell.split("→")[-1].strip() for cell in line.split("|")[3:5]] == [tuned, recalled]
+        ends = [(evidence.number(evidence.own_end(k)(run)), evidence.number(evidence.end(k)(run))) for run in two]
+        assert [tuple(cell.strip().split(" → ")) for cell in line.split("|")[3:5]] == ends
 
 
 def test_a_run_that_came_out_the_same_is_told_from_one_that_did_not():
