@@ -31,7 +31,19 @@ from recall_rl.reports.tables import shown as with_interval
 
 ROOT = Path(__file__).parent.parent
 RESULTS, PAGE = ROOT / "results", ROOT / "docs/results.md"
-FOLDERS = ("tuning", "references", "primary", "ablation", "pairs", "cw10", "cw3", "readings", "memory", "rewards")
+FOLDERS = (
+    "tuning",
+    "references",
+    "primary",
+    "ablation",
+    "pairs",
+    "cw10",
+    "cw3",
+    "readings",
+    "memory",
+    "rewards",
+    "steady",
+)
 """Where the runs of the evidence are published."""
 WINDOW = 3
 SHORT = {"window-close": "wc", "faucet-close": "fc", "handle-press-side": "hps"}
@@ -345,6 +357,62 @@ ABLATED: Mapping[str, Callable[[Result], float | None]] = {
 }
 
 
+def steady() -> str:
+    """RECALL kept steady beside RECALL and its normalisation alone, on the sequences of the ablation."""
+    more = campaign("steady")
+    others = [run for run in campaign("ablation").runs if base(run) in ("recall", "recall-tn")]
+    found = replace(more, runs=[*more.runs, *others])
+    parts = [
+        count(more),
+        *(measured(found, title, of) for title, of in ABLATED.items() if of != _later),
+        learnt(found),
+    ]
+    for mine in found.split():
+        of = {
+            f"{short(mine.runs[0].sequence)}: {title}" if k == 0 else title: f
+            for k, (title, f) in enumerate(ABLATED.items())
+        }
+        parts.append(differences(mine, "recall-steady", of))
+    return together(*parts)
+
+
+REPLAYING = (
+    "perfect-memory",
+    "naive-replay",
+    "recall-pd",
+    "recall-tn",
+    "recall",
+    "recall-steady",
+    "recall-as-released",
+)
+"""Methods that learn values of old tasks."""
+
+
+def targets() -> str:
+    """What value targets come to, by the number of tasks in a run, in whichever campaign it was."""
+    groups: dict[tuple[int, str], list[Result]] = {}
+    for run in published().values():
+        if len(run.tasks) > 1 and base(run) in REPLAYING:
+            groups.setdefault((len(run.tasks), base(run)), []).append(run)
+    lines: Lines = []
+    for tasks, method in sorted(groups, key=lambda key: (key[0], REPLAYING.index(key[1]))):
+        values = [run.training.values for run in groups[tasks, method]]
+        means = np.concatenate([noted["target"] for noted in values])
+        spreads = np.concatenate([noted["target_deviation"] for noted in values])
+        cells = [power(float(x)) for x in (np.nanmin(means), np.nanmax(means), np.nanmax(spreads))]
+        lines.append([str(tasks), f"`{method}`", *cells, str(len(values))])
+    head = ["tasks", "method", "lowest mean target", "highest", "largest deviation", "runs"]
+    return table(head, lines)
+
+
+def power(value: float) -> str:
+    """A number of any size, by its power of ten from ten thousand on."""
+    if abs(value) < 1e4:
+        return f"{value:.0f}"
+    mantissa, exponent = f"{value:.1e}".split("e")
+    return f"{mantissa}·10{str(int(exponent)).translate(str.maketrans('0123456789', '⁰¹²³⁴⁵⁶⁷⁸⁹'))}"
+
+
 def pairs() -> str:
     found = campaign("pairs")
     known = _known()
@@ -506,6 +574,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "memory": remembered,
     "rewards": lambda: compared("rewards"),
     "twice": twice,
+    "targets": targets,
+    "steady": steady,
 }
 BLOCK = re.compile(r"(<!-- evidence: (\S+) -->\n).*?(<!-- end of evidence -->)", re.DOTALL)
 
@@ -517,7 +587,9 @@ def filled(page: str) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("name", nargs="?", choices=TABLES, help="a campaign, or twice: runs learnt a second time")
+    parser.add_argument(
+        "name", nargs="?", choices=TABLES, help="a campaign; twice: runs learnt again; targets: their size"
+    )
     parser.add_argument("--write", action="store_true", help="bring the tables of docs/results.md up to date")
     parser.add_argument("--check", action="store_true", help="fail if they are not")
     given = parser.parse_args()

@@ -8,7 +8,7 @@ from recall_rl.agent import sac
 from recall_rl.agent.config import AgentConfig, NetworkConfig
 from recall_rl.agent.state import init_agent
 from recall_rl.collect.row import Row
-from recall_rl.methods.targets import Statistics, popart
+from recall_rl.methods.targets import Statistics, bounded, even_handed, popart
 
 ROW = Row(4, 2)
 NET = NetworkConfig(width=16, trunk=1, head=1)
@@ -93,3 +93,59 @@ def test_normalise_and_unnormalise_are_inverse():
     y, slot = jnp.array([1.0, 2.0, 3e4]), jnp.array([0, 0, 1])
     back = part.unnormalise(statistics, part.normalise(statistics, y, slot), slot)
     np.testing.assert_allclose(back, y, rtol=1e-5)
+
+
+def test_a_bound_follows_each_heads_own_rewards_and_counts_nothing_after_an_end():
+    part = bounded(popart())
+    statistics = jax.tree.map(lambda x: jnp.stack([x, x]), part.init())
+    y, r, slot = jnp.array([-1e6, 1e6, -7.0, -1e6]), jnp.array([2.0, 1.0, -3.0, -1.0]), jnp.array([0, 0, 1, 1])
+    statistics, first = part.bound(statistics, y, r, slot, 0.9)
+    np.testing.assert_allclose(first, [0.0, 20.0, -7.0, -30.0], rtol=1e-5)
+    _, later = part.bound(statistics, y, jnp.zeros(4), slot, 0.9)
+    np.testing.assert_array_equal(later, first)
+
+
+def test_a_bound_leaves_the_statistics_to_the_part_it_is_about():
+    """Targets within the bound: the same statistics and the same layers, to the bit."""
+    rng, plain, part = np.random.default_rng(0), popart(), bounded(popart())
+    layers, slot = init_agent(CONFIG, ROW, 0, 0).heads.params.critics, jnp.zeros(16, jnp.int32)
+    old, new = (jax.tree.map(lambda x: x[None], p.init()) for p in (plain, part))
+    for _ in range(5):
+        r = jnp.asarray(rng.standard_normal(16), jnp.float32)
+        new, y = part.bound(new, r, r, slot, 0.99)
+        old, *expected = plain.adapt(old, layers, layers, r, slot)
+        new, *found = part.adapt(new, layers, layers, y, slot)
+        assert [x.tobytes() for x in jax.tree.leaves((new.of, found))] == [
+            x.tobytes() for x in jax.tree.leaves((old, expected))
+        ]
+        np.testing.assert_array_equal(part.normalise(new, y, slot), plain.normalise(old, y, slot))
+        np.testing.assert_array_equal(part.unnormalise(new, y, slot), plain.unnormalise(old, y, slot))
+
+
+@pytest.mark.parametrize(("part", "runs_away"), [(popart(), True), (bounded(popart()), False)])
+def test_values_wrong_by_a_lasting_share_of_sigma_run_away_without_a_bound(part, runs_away):
+    """More than 1 - gamma of sigma is enough, as where a critic judges actions that a held policy never tried."""
+    rng, gamma, n = np.random.default_rng(0), 0.99, 64
+    layers, slot = init_agent(CONFIG, ROW, 0, 0).heads.params.critics, jnp.zeros(n, jnp.int32)
+    wrong = jnp.asarray(-0.05 * rng.random(n), jnp.float32)
+    statistics, values, r = jax.tree.map(lambda x: x[None], part.init()), jnp.zeros(n), jnp.ones(n)
+
+    def backup(_, carry):
+        statistics, values = carry
+        seen = part.normalise(statistics, values, slot)
+        y = r + gamma * part.unnormalise(statistics, seen + wrong, slot)
+        statistics, y = part.bound(statistics, y, r, slot, gamma)
+        statistics, _, _ = part.adapt(statistics, layers, layers, y, slot)
+        return statistics, values + 0.5 * (y - values)
+
+    statistics, values = jax.lax.fori_loop(0, 20_000, backup, (statistics, values))
+    worst = float(jnp.abs(values).max())
+    assert worst > 1e4 if runs_away else worst <= 100.0 + 1e-3
+
+
+def test_old_tasks_are_judged_by_the_mean_and_new_ones_by_the_smaller():
+    part, first, second = even_handed(popart()), jnp.array([1.0, 1.0, 4.0]), jnp.array([3.0, 3.0, 0.0])
+    slot = jnp.array([0, 1, 2])
+    np.testing.assert_array_equal(part.judge(first, second, slot, 1), [1.0, 2.0, 2.0])
+    np.testing.assert_array_equal(part.judge(first, second, slot, 2), [1.0, 1.0, 2.0])
+    np.testing.assert_array_equal(popart().judge(first, second, slot, 1), [1.0, 1.0, 0.0])

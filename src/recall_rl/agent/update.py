@@ -109,6 +109,8 @@ def update(
     """
     method, config, batch = rules.method, rules.config, groups.learn
     y = _targets(rules, state, batch, position, chance.key, chance.learn[0])
+    statistics, y = method.targets.bound(state.heads.statistics, y, batch.r, batch.slot, config.gamma)
+    state = eqx.tree_at(lambda s: s.heads.statistics, state, statistics, is_leaf=lambda x: x is None)
 
     def adapt(heads: Part, moment: Moment) -> Part:
         return _adapted(rules, heads, y, batch.slot) if method.targets.moment == moment else heads
@@ -145,12 +147,11 @@ def _targets(
     seen = method.mask.view(state.mask, position, state.shared.params, state.heads.params, jax.random.fold_in(key, 1))
     pi = sac.policy(config, *seen, batch.s_next, batch.slot, batch.shares)
     a_next, log_pi = sac.sample(pi, noise)
-    q_next = jnp.minimum(
-        *(
-            sac.value(config, trunk, head, batch.s_next, a_next, batch.slot, batch.shares)
-            for trunk, head in zip(state.shared.targets, state.heads.targets, strict=True)
-        )
+    first, second = (
+        sac.value(config, trunk, head, batch.s_next, a_next, batch.slot, batch.shares)
+        for trunk, head in zip(state.shared.targets, state.heads.targets, strict=True)
     )
+    q_next = method.targets.judge(first, second, batch.slot, max(len(batch.shares.rows), 1))
     q_next = method.targets.unnormalise(state.heads.statistics, q_next, batch.slot)
     log_alpha = state.heads.params.log_alpha
     assert log_alpha is not None
@@ -189,6 +190,7 @@ def _reference_gradient(
         return None
     key = jax.random.fold_in(chance.key, 3)
     y = _targets(rules, state, batch, position, key, chance.reference[0])
+    _, y = rules.method.targets.bound(state.heads.statistics, y, batch.r, batch.slot, rules.config.gamma)
     y_norm = rules.method.targets.normalise(state.heads.statistics, y, batch.slot)
 
     def loss(params: Both) -> Float[Array, ""]:

@@ -14,7 +14,7 @@ from recall_rl.methods.masks import ownership, projection, prune, weights_left
 from recall_rl.methods.method import Method, Phase
 from recall_rl.methods.penalties import fisher_penalty, near, sensitivity_penalty
 from recall_rl.methods.starts import Inherited, best_return, best_return_as_released
-from recall_rl.methods.targets import popart
+from recall_rl.methods.targets import bounded, even_handed, popart
 from recall_rl.methods.variational import sampled_weights, stay_likely
 from recall_rl.tasks.task import Sequence, Stage
 from recall_rl.training.config import TrainingConfig
@@ -69,6 +69,12 @@ def recall(
     """Replay with both; of at most `old_tasks` old tasks in a chunk, if given."""
     taken = Inherited(statistics=inherit_statistics, temperature=inherit_temperature)
     return Method(half_past(old_tasks=old_tasks), popart(beta), distil(lam), start=best_return(taken), agent=own_values)
+
+
+def recall_steady(lam: float = 1.0, beta: float = 3e-4, mean: bool = True, bound: bool = True) -> Method:
+    """Replay with both; old tasks are judged by the `mean` of both critics, and targets have a `bound`."""
+    targets = even_handed(popart(beta)) if mean else popart(beta)
+    return replace(recall(lam, beta), targets=bounded(targets) if bound else targets)
 
 
 _WEIGHTS = Inherited(statistics=False, temperature=False)
@@ -251,6 +257,11 @@ CATALOGUE: dict[str, Entry] = {
         "recall without either: half of each batch is drawn from all old rows.",
         _RECALL + ' (ablation "None")',
         naive_replay,
+    ),
+    "recall-steady": Entry(
+        "recall whose values of old tasks cannot run away: the mean of both critics, within what rewards allow.",
+        _RECALL + "; what keeps it steady is ours",
+        recall_steady,
     ),
     "recall-paper": Entry("recall by the equations as printed.", _RECALL, recall_paper),
     "recall-as-released": Entry(

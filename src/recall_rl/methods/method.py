@@ -61,6 +61,14 @@ class Targets:
     """(statistics, critics' heads, target critics' heads, y, slot) -> the first three, brought up to date."""
     moment: Moment
     """When `adapt` is called."""
+    judge: Callable[[Rows, Rows, Slots, int], Rows] = field(
+        default=lambda first, second, slot, new: jnp.minimum(first, second)
+    )
+    """(what both target critics say, slot, number of new tasks, which have the first slots) -> what is believed."""
+    bound: Callable[[Any, Rows, Rows, Slots, float], tuple[Any, Rows]] = field(
+        default=lambda statistics, y, r, slot, gamma: (statistics, y)
+    )
+    """(statistics, targets, rewards, slot, gamma) -> the first two, with no target that the task's rewards rule out."""
 
 
 @dataclass(frozen=True)

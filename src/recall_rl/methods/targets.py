@@ -3,11 +3,15 @@
 `popart` keeps, per head, the mean mu and deviation sigma of the targets (equation 6), shows the network targets of mean
 0 and deviation 1 (equation 3), and rescales the last layer of both critics and both target critics so that their
 unnormalised outputs stay as they are (equation 7, read with the primes that its misprint lost).
+
+Normalised targets have no scale of their own: a value that is wrong by a lasting share of sigma makes sigma grow, which
+makes it wrong by more. `even_handed` takes that error out of tasks whose policies are held, `bounded` ends its growth.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, Literal
 
 import equinox as eqx
@@ -127,3 +131,58 @@ def popart(
         return jax.tree.map(jnp.asarray, Statistics(0.0, 1.0, 0.0))  # pyright: ignore[reportArgumentType]
 
     return Targets(init, normalise, unnormalise, entropy_unit, adapt, moment)
+
+
+def even_handed(targets: Targets) -> Targets:
+    """Targets of another part, with old tasks judged by the mean of both target critics instead of the smaller.
+
+    The smaller makes up for a policy that seeks its critic's errors. A policy that distillation holds seeks nothing, so
+    there the smaller is too small in every backup.
+    """
+
+    def judge(first: Rows, second: Rows, slot: Slots, new: int) -> Rows:
+        return jnp.where(slot < new, targets.judge(first, second, slot, new), 0.5 * (first + second))
+
+    return replace(targets, judge=judge)
+
+
+class Bounded(eqx.Module):
+    """The statistics of another part, and the range of one head's rewards; in an agent the first axis counts heads."""
+
+    of: Any
+    """The other part's."""
+    least: Float[Array, "*heads"]
+    """The smallest reward seen, or 0, which is what follows an episode's end."""
+    most: Float[Array, "*heads"]
+    """The largest, or 0."""
+
+
+def bounded(targets: Targets) -> Targets:
+    """Targets of another part, clipped to what a policy can gather: from least / (1 - gamma) to most / (1 - gamma).
+
+    The part must leave the entropy out of its targets, since no reward bounds it.
+    """
+
+    def init() -> Any:
+        return Bounded(targets.init(), jnp.zeros(()), jnp.zeros(()))
+
+    def bound(statistics: Bounded, y: Rows, r: Rows, slot: Slots, gamma: float) -> tuple[Bounded, Rows]:
+        least, most = statistics.least.at[slot].min(r), statistics.most.at[slot].max(r)
+        y = jnp.clip(y, least[slot] / (1 - gamma), most[slot] / (1 - gamma))
+        return Bounded(statistics.of, least, most), y
+
+    def adapt(
+        old: Bounded, critics: Critics, others: Critics, y: Rows, slot: Slots
+    ) -> tuple[Bounded, Critics, Critics]:
+        new, critics, others = targets.adapt(old.of, critics, others, y, slot)
+        return Bounded(new, old.least, old.most), critics, others
+
+    return replace(
+        targets,
+        init=init,
+        normalise=lambda statistics, y, slot: targets.normalise(statistics.of, y, slot),
+        unnormalise=lambda statistics, q, slot: targets.unnormalise(statistics.of, q, slot),
+        entropy_unit=lambda statistics, slot: targets.entropy_unit(statistics.of, slot),
+        adapt=adapt,
+        bound=bound,
+    )
