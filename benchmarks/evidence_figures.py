@@ -33,6 +33,8 @@ PARTS = {
     "naive-replay": ("neither", GREY),
 }
 """The same of the ablation."""
+KEPT = {**PARTS, "recall-steady": ("RECALL kept steady", "#009e73")}
+"""The same with the remedy."""
 
 
 def curves(found: Campaign, method: str) -> tuple[np.ndarray, np.ndarray]:
@@ -117,6 +119,41 @@ def ablation(found: Sequence[Campaign]) -> plt.Figure:
     return figure
 
 
+def run_away(doubled: Campaign, others: Sequence[Campaign], longest: Campaign) -> plt.Figure:
+    """How far value targets are spread, over training: each run of six tasks, and RECALL's of ten."""
+    figure, axis = plt.subplots(figsize=(7.5, 3.9), layout="constrained")
+    ends: dict[str, tuple[int, float]] = {}
+    for found, style in ((doubled, "-"), *((other, "-") for other in others), (longest, "--")):
+        for run in found.runs:
+            if base(run) not in KEPT:
+                continue
+            name, colour = KEPT[base(run)]
+            spread_of = run.training.values["target_deviation"]
+            axis.plot(run.training.at, spread_of, style, color=colour, linewidth=1.3)
+            label = f"{name}, ten tasks" if found is longest else name
+            ends[label] = max(ends.get(label, (0, 0.0)), (int(run.training.at[-1]), float(spread_of[-1])))
+    axis.set(yscale="log", ylim=(10, 3e9), xlim=(0, 1e6), xlabel="environment steps")
+    axis.axhline(3e5, color=GREY, linewidth=0.8, linestyle=":")
+    axis.text(9.9e5, 3.6e5, "no return is larger", color=GREY, fontsize=9, ha="right")
+    places = spread({label: np.log10(value) for label, (_, value) in ends.items()}, 0.42)
+    for label, height in places.items():
+        colour = dict(KEPT.values())[label.removesuffix(", ten tasks")]
+        last = label.endswith("ten tasks")
+        axis.text(
+            9.9e5 if last else 6.1e5,
+            10 ** (height - (0.6 if last else 0)),
+            label,
+            color=colour,
+            fontsize=9.5,
+            va="center",
+            ha="right" if last else "left",
+        )
+    axis.set_title("Deviation of value targets in a batch", fontsize=10, loc="left")
+    axis.xaxis.set_major_formatter(lambda x, _: f"{x / 1000:,.0f}k")
+    plain(axis)
+    return figure
+
+
 def main() -> None:
     """Draw what has all its runs."""
     found = campaign("primary")
@@ -129,6 +166,9 @@ def main() -> None:
         ablation(whole).savefig(STATIC / "ablation.png", dpi=130)
     else:
         print("No sequence of the ablation has all its runs yet; each is drawn once it has.")
+    doubled = campaign("ablation").split()[1]
+    kept = [part for part in campaign("steady").split() if part.runs[0].sequence == doubled.runs[0].sequence]
+    run_away(doubled, kept, campaign("cw10")).savefig(STATIC / "values.png", dpi=130)
 
 
 if __name__ == "__main__":
