@@ -305,11 +305,7 @@ def by_seed(found: Campaign) -> str:
 
 def ablation() -> str:
     found = campaign("ablation")
-    parts = [
-        count(found),
-        *(measured(found, title, of) for title, of in ABLATED.items() if of != _later),
-        learnt(found),
-    ]
+    parts = [count(found), *sides(found)]
     # Each sequence by itself: one is the beginning of the other, run by run.
     for mine in found.split():
         sequence, names = mine.runs[0].sequence, mine.runs[0].tasks
@@ -317,6 +313,11 @@ def ablation() -> str:
         each = {f"{k + 1}: {short(names[k])}": own_end(k) for k in range(1, len(names))}
         parts.append(effects(mine, f"{short(sequence)}, at their own end", each))
     return together(*parts)
+
+
+def sides(found: Campaign) -> list[str]:
+    """The ablation's measures of each sequence and method, and how well each task was learnt."""
+    return [*(measured(found, title, of) for title, of in ABLATED.items() if of != _later), learnt(found)]
 
 
 def own_end(task: int) -> Callable[[Result], float]:
@@ -362,11 +363,7 @@ def steady() -> str:
     more = campaign("steady")
     others = [run for run in campaign("ablation").runs if base(run) in ("recall", "recall-tn")]
     found = replace(more, runs=[*more.runs, *others])
-    parts = [
-        count(more),
-        *(measured(found, title, of) for title, of in ABLATED.items() if of != _later),
-        learnt(found),
-    ]
+    parts = [count(more), *sides(found)]
     for mine in found.split():
         of = {
             f"{short(mine.runs[0].sequence)}: {title}" if k == 0 else title: f

@@ -13,6 +13,7 @@ from safetensors.numpy import load
 
 from recall_rl.runs.checkpoint import latest
 from recall_rl.runs.directory import RunDirectory
+from recall_rl.tasks.sequences import task_names
 
 
 def statistics(run: Path) -> list[tuple[str, float, float]]:
@@ -20,12 +21,12 @@ def statistics(run: Path) -> list[tuple[str, float, float]]:
     found = latest(run, verify_memory=False).checkpoint
     if found is None:
         sys.exit(f"{run} has no checkpoint: give the folder of a run, not one that a campaign has tidied.")
-    arrays = load(found.state())
-    mu, variance = (
-        next(v for k, v in arrays.items() if k.endswith(f"statistics.{name}")) for name in ("mu", "variance")
-    )
-    tasks = RunDirectory(run).config().sequence.split(",")
-    return [(task, float(m), float(np.sqrt(v))) for task, m, v in zip(tasks, mu, variance, strict=False)]
+    arrays = {name.rsplit(".", 1)[-1]: array for name, array in load(found.state()).items() if ".statistics." in name}
+    if "mu" not in arrays:
+        sys.exit(f"{run} does not normalise its targets, so it keeps no statistics of them.")
+    tasks = task_names(RunDirectory(run).config().sequence)
+    spreads = np.sqrt(arrays["variance"])
+    return [(task, float(m), float(s)) for task, m, s in zip(tasks, arrays["mu"], spreads, strict=False)]
 
 
 if __name__ == "__main__":
