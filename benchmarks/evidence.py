@@ -1,11 +1,8 @@
 """The tables of docs/results.md, from published journals: what results/PLAN.md asks to be measured.
 
-    python benchmarks/evidence.py primary    # the tables of one campaign
-    python benchmarks/evidence.py --write    # all of them, into the page
-    python benchmarks/evidence.py --check    # whether the page has them as they are
-
-A campaign is its plan (results/plans/NAME.toml); its runs are found by their configs, in whichever folder below results
-they were published. "The end" is the mean of the last three evaluations.
+python benchmarks/evidence.py primary    # the tables of one campaign
+python benchmarks/evidence.py --write    # all of them, into the page
+python benchmarks/evidence.py --check    # whether the page has them as they are
 """
 
 from __future__ import annotations
@@ -13,156 +10,57 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
-from functools import cache
-from pathlib import Path
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
+from evidence_runs import (
+    RESULTS,
+    ROOT,
+    WINDOW,
+    Campaign,
+    Measure,
+    alone,
+    base,
+    campaign,
+    end,
+    known_alone,
+    later_ends,
+    lost_on_the_way,
+    named,
+    own_end,
+    published,
+    the_same,
+)
+from evidence_tables import (
+    Lines,
+    by_seed,
+    by_task,
+    count,
+    differences,
+    leads,
+    learnt,
+    measured,
+    methods,
+    over,
+    own_ends,
+    plasticity,
+    short,
+    shown,
+    table,
+    together,
+)
 
 from recall_rl.analysis import metrics, paper
-from recall_rl.analysis.bootstrap import FEWEST, Interval, interval, paired_difference
 from recall_rl.analysis.read import Result, read
-from recall_rl.analysis.summary import METRICS, measure, references
+from recall_rl.analysis.summary import METRICS, measure
 from recall_rl.campaigns.jobs import jobs
-from recall_rl.campaigns.plan import Plan, find_plan
 from recall_rl.reports.tables import TITLES, number, printed
-from recall_rl.reports.tables import shown as with_interval
 
-ROOT = Path(__file__).parent.parent
-RESULTS, PAGE = ROOT / "results", ROOT / "docs/results.md"
-FOLDERS = (
-    "tuning",
-    "references",
-    "primary",
-    "ablation",
-    "pairs",
-    "cw10",
-    "cw3",
-    "readings",
-    "memory",
-    "rewards",
-    "steady",
-)
-"""Where the runs of the evidence are published."""
-WINDOW = 3
-SHORT = {"window-close": "wc", "faucet-close": "fc", "handle-press-side": "hps"}
-Values = Mapping[tuple[str, int], float]
-"""A number for each sequence and seed."""
-Lines = list[list[str]]
-
-
-@dataclass(frozen=True)
-class Campaign:
-    """A plan and those of its runs that are published."""
-
-    plan: Plan
-    asked: int
-    runs: list[Result]
-
-    def methods(self) -> list[str]:
-        """Those with a run, in the plan's order."""
-        return list(dict.fromkeys(base(run) for run in self.runs))
-
-    def values(self, method: str, of: Callable[[Result], float | None]) -> dict[tuple[str, int], float]:
-        """A number of each run of a method, where there is one."""
-        mine = (run for run in self.runs if base(run) == method)
-        return {(run.sequence, run.seed): value for run in mine if (value := of(run)) is not None}
-
-    def split(self) -> list[Campaign]:
-        """The runs of each sequence by themselves, in a plan whose methods all have the same sequences."""
-        sequences = dict.fromkeys(run.sequence for run in self.runs)
-        asked = self.asked // len(self.plan.sequences)
-        return [
-            replace(self, asked=asked, runs=[run for run in self.runs if run.sequence == sequence])
-            for sequence in sequences
-        ]
-
-
-def base(run: Result) -> str:
-    """The method without what was changed about it: a campaign after the search has each once."""
-    return run.method.split(" ")[0].split("(")[0]
-
-
-@cache
-def published() -> dict[str, Result]:
-    """Every finished run of the evidence, by the hash of its config."""
-    found: dict[str, Result] = {}
-    for folder in FOLDERS:
-        if (RESULTS / folder).exists():
-            found |= {run.identity: run for run in read([RESULTS / folder]).results if run.finished}
-    return found
-
-
-def campaign(name: str) -> Campaign:
-    """The campaign of a plan's name."""
-    file = RESULTS / "plans" / f"{name}.toml"
-    plan = find_plan(str(file) if file.exists() else name)
-    wanted = [job.config.identity() for job in jobs(plan) if job.wanted]
-    return Campaign(plan, len(wanted), [published()[i] for i in wanted if i in published()])
-
-
-@cache
-def alone():
-    """Areas of every task from scratch, for forward transfer."""
-    return references(campaign("references").runs)
-
-
-def named(metric: str) -> Callable[[Result], float | None]:
-    return lambda run: measure(run, alone(), WINDOW).get(metric)
-
-
-def end(position: int) -> Callable[[Result], float]:
-    """Success on one task at the end of the run."""
-    return lambda run: float(metrics.at_end(run.success, WINDOW)[position])
-
-
-def over(values: Values) -> Interval | None:
-    """The mean over runs, resampled within each sequence."""
-    strata: dict[str, list[float]] = {}
-    for (sequence, _), value in values.items():
-        strata.setdefault(sequence, []).append(value)
-    return interval(list(strata.values())) if strata else None
-
-
-def shown(found: Interval | None) -> str:
-    """A mean, with its interval from five runs on, if some sequence has more than one."""
-    if found is None:
-        return "–"
-    sure = found.n >= FEWEST and found.low < found.high
-    return with_interval(found) if sure else number(found.value)
-
-
-def short(sequence: str) -> str:
-    """A sequence as it stands in a table."""
-    return " → ".join(SHORT.get(task, task) for task in sequence.split(","))
-
-
-def table(head: list[str], lines: Lines) -> str:
-    """Markdown, in which no interval is broken over two lines; nothing without a line."""
-    if not lines:
-        return ""
-    text = "\n".join("| " + " | ".join(line) + " |" for line in (head, ["---"] * len(head), *lines)) + "\n"
-    return re.sub(r"\[(\S+), (\S+)\]", r"[\1,&nbsp;\2]", text)
-
-
-def together(*parts: str) -> str:
-    """What there is of a campaign's tables, one below the other."""
-    return "\n".join(filter(None, parts))
-
-
-def count(found: Campaign) -> str:
-    """How much of a campaign there is."""
-    if len(found.runs) == found.asked:
-        return f"All {found.asked} runs.\n"
-    return f"{len(found.runs)} of {found.asked} runs so far.\n"
-
-
-# The tables of each campaign.
+PAGE = ROOT / "docs/results.md"
 
 PAPERS = {"ewc": 1e4, "packnet": 2e-5, "clonex": 100.0, "perfect-memory": 512, "recall": 10.0}
 """The value of each method's searched coefficient in the paper, or in Continual World."""
-
 PAPERS_PAIRS = {
     "perfect-memory": ("0.87", "0.44", "0.02", "56 of 100"),
     "recall": ("0.91", "0.85", "-0.02", "4 of 100"),
@@ -205,102 +103,11 @@ def tasks_alone(found: Campaign) -> str:
     return table(["task", "success at the end", "area under the curve", "runs"], lines)
 
 
-def methods(found: Campaign, family: str | None = None) -> str:
-    """The paper's three measures of every method, best first, with the paper's own means where it has them."""
-    lines: list[tuple[float, list[str]]] = []
-    for method in found.methods():
-        ours = [over(found.values(method, named(metric))) for metric in METRICS[:3]]
-        papers = [paper.MEANS[family, method, metric] for metric in METRICS[:3]] if family else []
-        runs = ours[0].n if ours[0] else 0
-        cells = [*map(shown, ours), *map(printed, papers), str(runs)]
-        lines.append((-ours[0].value if ours[0] else 0.0, [f"`{method}`", *cells]))
-    head = ["method", *(TITLES[m] for m in METRICS[:3])]
-    head += ["paper's average", "forgetting", "transfer"] if family else []
-    return table([*head, "runs"], [line for _, line in sorted(lines, key=lambda pair: pair[0])])
-
-
-def by_sequence(found: Campaign, title: str, cell: Callable[[list[Result]], str]) -> str:
-    """The paper's format: a line a sequence, a column a method."""
-    lines: Lines = []
-    for sequence in dict.fromkeys(run.sequence for run in found.runs):
-        mine = [[r for r in found.runs if (base(r), r.sequence) == (m, sequence)] for m in found.methods()]
-        lines.append([short(sequence), *(cell(runs) if runs else "–" for runs in mine)])
-    return table([title, *(f"`{m}`" for m in found.methods())], lines)
-
-
-AVERAGE = named("average_performance")
-
-
-def measured(
-    found: Campaign, title: str = TITLES["average_performance"], of: Callable[[Result], float | None] = AVERAGE
-) -> str:
-    """A number of every sequence and method: average performance, unless another is given with its title."""
-
-    def cell(runs: list[Result]) -> str:
-        values = {(run.sequence, run.seed): of(run) for run in runs}
-        return shown(over({key: value for key, value in values.items() if value is not None}))
-
-    return by_sequence(found, title, cell)
-
-
-def learnt(found: Campaign) -> str:
-    """How well each task was learnt: its success at the end of its own training, task after task."""
-    return by_sequence(found, "each task at its own end", own_ends)
-
-
-def own_ends(runs: list[Result]) -> str:
-    """Every task at the end of its own training, over runs of one sequence."""
-    ends = np.array([metrics.at_own_end(run.success, WINDOW) for run in runs])
-    return ", ".join(number(float(task)) for task in ends.mean(axis=0))
-
-
-def plasticity(found: Campaign) -> str:
-    """How well tasks are learnt after others, and how many of them are not."""
-    lines: Lines = []
-    for method in found.methods():
-        ends = [metrics.at_own_end(run.success, WINDOW) for run in found.runs if base(run) == method]
-        later = np.concatenate([run[1:] for run in ends])
-        cells = [number(float(np.mean([run[0] for run in ends]))), number(float(later.mean()))]
-        lines.append([f"`{method}`", *cells, f"{(later < 0.5).sum()} of {len(later)}"])
-    return table(["at their own end", "first tasks", "later tasks", "later tasks below 0.5"], lines)
-
-
-def differences(found: Campaign, against: str, of: Mapping[str, Callable[[Result], float | None]]) -> str:
-    """A table of one method's leads."""
-    return table(["difference", *of, "pairs"], leads(found, against, of))
-
-
-def leads(
-    found: Campaign, against: str, of: Mapping[str, Callable[[Result], float | None]], others: Iterable[str] = ()
-) -> Lines:
-    """One method minus each other on the same sequence and seed, where there are such runs."""
-    lines: Lines = []
-    for method in others or (m for m in found.methods() if m != against):
-        pairs = [paired_difference(found.values(against, f), found.values(method, f)) for f in of.values()]
-        if pairs[0] is not None:
-            lines.append([f"`{against}` − `{method}`", *map(shown, pairs), str(pairs[0].n)])
-    return lines
-
-
 def primary() -> str:
     found = campaign("primary")
     of = {TITLES[m]: named(m) for m in METRICS[:3]}
     parts = [count(found), methods(found, "cw3"), measured(found), by_seed(found), learnt(found), plasticity(found)]
     return together(*parts, differences(found, "recall", of))
-
-
-def by_seed(found: Campaign) -> str:
-    """The average performance over all sequences with each seed, where a method has them all."""
-    sequences = {run.sequence for run in found.runs}
-    lines: Lines = []
-    for seed in sorted({run.seed for run in found.runs}):
-        cells = []
-        for method in found.methods():
-            values = found.values(method, named("average_performance"))
-            mine = [value for (_, own), value in values.items() if own == seed]
-            cells.append(number(sum(mine) / len(mine)) if len(mine) == len(sequences) else "–")
-        lines.append([f"seed {seed}", *cells])
-    return table(["average performance", *(f"`{method}`" for method in found.methods())], lines)
 
 
 def ablation() -> str:
@@ -317,15 +124,10 @@ def ablation() -> str:
 
 def sides(found: Campaign) -> list[str]:
     """The ablation's measures of each sequence and method, and how well each task was learnt."""
-    return [*(measured(found, title, of) for title, of in ABLATED.items() if of != _later), learnt(found)]
+    return [*(measured(found, title, of) for title, of in ABLATED.items() if of != later_ends), learnt(found)]
 
 
-def own_end(task: int) -> Callable[[Result], float]:
-    """How well a task was learnt."""
-    return lambda run: float(metrics.at_own_end(run.success, WINDOW)[task])
-
-
-def effects(found: Campaign, title: str, of: Mapping[str, Callable[[Result], float | None]]) -> str:
+def effects(found: Campaign, title: str, of: Mapping[str, Measure]) -> str:
     """A table of what each of the two parts adds, without the other and with it."""
     lines: Lines = []
     for part, more, less in (
@@ -339,22 +141,11 @@ def effects(found: Campaign, title: str, of: Mapping[str, Callable[[Result], flo
     return table([title, *of, "pairs"], lines)
 
 
-def _later(run: Result) -> float:
-    """How well all tasks after the first were learnt."""
-    return float(metrics.at_own_end(run.success, WINDOW)[1:].mean())
-
-
-def _on_the_way(run: Result) -> float:
-    """What old tasks lack while later ones are learnt: success at their own end less its mean over all that follow."""
-    own, spans = metrics.at_own_end(run.success, WINDOW), metrics.spans(run.success)[:-1]
-    return float(np.mean([own[i] - run.success[span.stop :, i].mean() for i, span in enumerate(spans)]))
-
-
-ABLATED: Mapping[str, Callable[[Result], float | None]] = {
+ABLATED: Mapping[str, Measure] = {
     TITLES["average_performance"]: named("average_performance"),
-    "tasks after the first, at their own end": _later,
+    "tasks after the first, at their own end": later_ends,
     TITLES["forgetting"]: named("forgetting"),
-    "lost on the way": _on_the_way,
+    "lost on the way": lost_on_the_way,
 }
 
 
@@ -412,7 +203,7 @@ def power(value: float) -> str:
 
 def pairs() -> str:
     found = campaign("pairs")
-    known = _known()
+    known = known_alone()
     lines: Lines = []
     for sequence in dict.fromkeys(run.sequence for run in found.runs):
         tasks = next(run.tasks for run in found.runs if run.sequence == sequence)
@@ -440,17 +231,9 @@ def _all_pairs(found: Campaign) -> str:
     return table(["all pairs", "first task", "second task", "forgetting", "second task below 0.5"], lines)
 
 
-def _known() -> dict[str, float]:
-    """Success of every task alone, at the end."""
-    ends: dict[str, list[float]] = {}
-    for run in campaign("references").runs:
-        ends.setdefault(run.tasks[0], []).append(metrics.final_performance(run.success, WINDOW))
-    return {task: float(np.mean(values)) for task, values in ends.items()}
-
-
 def _different(found: Campaign, known: Mapping[str, float]) -> str:
     """Pairs of different tasks taken together, and RECALL's lead over them."""
-    of: dict[str, Callable[[Result], float | None]] = {
+    of: dict[str, Measure] = {
         "first task": end(0),
         "second task": end(1),
         "second, as a share of alone": lambda run: end(1)(run) / known[run.tasks[1]],
@@ -477,18 +260,6 @@ def cw10() -> str:
     ]
     papers = table(["the paper's", *(TITLES[m] for m in METRICS[:3])], lines)
     return together(count(found), methods(found), papers, by_task(found))
-
-
-def by_task(found: Campaign) -> str:
-    """Each task of a campaign's one sequence: alone, and with every method at its own end and at the end of all."""
-    known = _known()
-    runs = {base(run): run for run in found.runs}
-    ends = {m: (metrics.at_own_end(r.success, WINDOW), metrics.at_end(r.success, WINDOW)) for m, r in runs.items()}
-    lines: Lines = []
-    for k, task in enumerate(found.runs[0].tasks if found.runs else ()):
-        cells = [f"{number(float(own[k]))} → {number(float(last[k]))}" for own, last in ends.values()]
-        lines.append([f"{k + 1}: {task}", number(known[task]), *cells])
-    return table(["own end → the end", "alone", *(f"`{m}`" for m in ends)], lines)
 
 
 def compared(name: str, against: str = "recall") -> str:
@@ -527,11 +298,6 @@ def twice() -> str:
         lines.append([f"seed {once.seed}", average, second[0], own, second[1]])
     head = ["", "average performance", "again", "each task at its own end", "again"]
     return together(table(head, lines), _apart(pairs))
-
-
-def the_same(one: Result, other: Result) -> bool:
-    """Whether two runs did the same to the last bit, as far as their evaluations tell."""
-    return np.array_equal(one.total, other.total, equal_nan=True)
 
 
 def _apart(pairs: list[tuple[Result, Result]]) -> str:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-from evidence import WINDOW, Campaign, base, campaign, named, short
+from evidence_runs import WINDOW, Campaign, base, campaign, named
+from evidence_tables import short
 
 from recall_rl.analysis import metrics
 from recall_rl.analysis.bootstrap import band, paired_difference

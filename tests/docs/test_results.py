@@ -8,6 +8,8 @@ from blocks import ROOT
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
 import evidence
+import evidence_runs
+import evidence_tables
 
 
 def test_the_page_has_the_tables_of_the_journals():
@@ -40,24 +42,27 @@ def test_the_rule_of_the_search(ends, value):
 @pytest.mark.parametrize(("methods", "lines"), [(["recall"], 0), (["ewc"], 0), (["recall", "ewc"], 3)])
 def test_differences_have_a_line_for_each_method_with_a_pair(methods, lines):
     """A head, a rule and EWC's line, or no table at all."""
-    whole = evidence.campaign("primary")
-    part = dataclasses.replace(whole, runs=[run for run in whole.runs if evidence.base(run) in methods])
-    text = evidence.differences(part, "recall", {"average": evidence.AVERAGE})
+    whole = evidence_runs.campaign("primary")
+    part = dataclasses.replace(whole, runs=[run for run in whole.runs if evidence_runs.base(run) in methods])
+    text = evidence_tables.differences(part, "recall", {"average": evidence_runs.AVERAGE})
     assert len(text.splitlines()) == lines
 
 
 def test_tasks_of_a_sequence_stand_one_below_the_other():
     """Two methods over three tasks: own end and end are the ones of the runs."""
-    whole = evidence.campaign("primary").split()[0]
-    two = [run for run in whole.runs if run.seed == 0 and evidence.base(run) in ("fine-tuning", "recall")]
-    _, _, *lines = evidence.by_task(dataclasses.replace(whole, runs=two)).splitlines()
+    whole = evidence_runs.campaign("primary").split()[0]
+    two = [run for run in whole.runs if run.seed == 0 and evidence_runs.base(run) in ("fine-tuning", "recall")]
+    _, _, *lines = evidence_tables.by_task(dataclasses.replace(whole, runs=two)).splitlines()
     assert len(lines) == len(two[0].tasks)
     for k, line in enumerate(lines):
-        ends = [(evidence.number(evidence.own_end(k)(run)), evidence.number(evidence.end(k)(run))) for run in two]
+        ends = [
+            (evidence_tables.number(evidence_runs.own_end(k)(run)), evidence_tables.number(evidence_runs.end(k)(run)))
+            for run in two
+        ]
         assert [tuple(cell.strip().split(" → ")) for cell in line.split("|")[3:5]] == ends
 
 
 def test_a_run_that_came_out_the_same_is_told_from_one_that_did_not():
-    one, other = evidence.campaign("primary").runs[:2]
-    assert evidence.the_same(one, dataclasses.replace(one, name="again"))
-    assert not evidence.the_same(one, other)
+    one, other = evidence_runs.campaign("primary").runs[:2]
+    assert evidence_runs.the_same(one, dataclasses.replace(one, name="again"))
+    assert not evidence_runs.the_same(one, other)
