@@ -38,6 +38,7 @@ from evidence_tables import (
     by_task,
     count,
     differences,
+    folded,
     leads,
     learnt,
     measured,
@@ -106,20 +107,20 @@ def tasks_alone(found: Campaign) -> str:
 def primary() -> str:
     found = campaign("primary")
     of = {TITLES[m]: named(m) for m in METRICS[:3]}
-    parts = [count(found), methods(found, "cw3"), measured(found), by_seed(found), learnt(found), plasticity(found)]
-    return together(*parts, differences(found, "recall", of))
+    each = folded("Each sequence, seed and task", measured(found), by_seed(found), learnt(found))
+    return together(count(found), methods(found, "cw3"), differences(found, "recall", of), plasticity(found), each)
 
 
 def ablation() -> str:
     found = campaign("ablation")
-    parts = [count(found), *sides(found)]
+    parts, tasks = [count(found), *sides(found)], list[str]()
     # Each sequence by itself: one is the beginning of the other, run by run.
     for mine in found.split():
         sequence, names = mine.runs[0].sequence, mine.runs[0].tasks
         parts.append(effects(mine, short(sequence), ABLATED))
         each = {f"{k + 1}: {short(names[k])}": own_end(k) for k in range(1, len(names))}
-        parts.append(effects(mine, f"{short(sequence)}, at their own end", each))
-    return together(*parts)
+        tasks.append(effects(mine, f"{short(sequence)}, at their own end", each))
+    return together(*parts, folded("The same differences for each later task", *tasks))
 
 
 def sides(found: Campaign) -> list[str]:
@@ -154,14 +155,14 @@ def steady() -> str:
     more = campaign("steady")
     others = [run for run in campaign("ablation").runs if base(run) in ("recall", "recall-tn")]
     found = replace(more, runs=[*more.runs, *others])
-    parts = [count(more), *sides(found)]
+    parts = list[str]()
     for mine in found.split():
         of = {
             f"{short(mine.runs[0].sequence)}: {title}" if k == 0 else title: f
             for k, (title, f) in enumerate(ABLATED.items())
         }
         parts.append(differences(mine, "recall-steady", of))
-    return together(*parts)
+    return together(count(more), *sides(found), folded("Differences run by run", *parts))
 
 
 REPLAYING = (
@@ -215,7 +216,8 @@ def pairs() -> str:
         lines.append([short(",".join(tasks)), *cells, number(known[tasks[1]])])
     head = ["pair", "first: `perfect-memory`", "`recall`", "second: `perfect-memory`", "`recall`", "second alone"]
     different = replace(found, runs=[run for run in found.runs if len(set(run.tasks)) == 2])
-    return together(count(found), table(head, lines), _all_pairs(found), _different(different, known))
+    each = folded("Each pair", table(head, lines))
+    return together(count(found), _all_pairs(found), _different(different, known), each)
 
 
 def _all_pairs(found: Campaign) -> str:

@@ -37,6 +37,12 @@ def together(*parts: str) -> str:
     return "\n".join(filter(None, parts))
 
 
+def folded(title: str, *parts: str) -> str:
+    """Tables that a reader opens who wants to know more; nothing if there are none."""
+    inside = together(*parts)
+    return f"<details><summary>{title}</summary>\n\n{inside}\n</details>\n" if inside else ""
+
+
 def count(found: Campaign) -> str:
     """How much of a campaign there is."""
     if len(found.runs) == found.asked:
