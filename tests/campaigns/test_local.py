@@ -11,14 +11,16 @@ from processes import kill
 from small_campaign import results
 from waiting import until
 
+from recall_rl.runs.cores import cores
+
 
 def states(recall, out):
     return {s["run"]: s for s in map(json.loads, recall("campaign", "status", out, "--json").splitlines())}
 
 
-def test_sharing_beginnings_changes_no_result(recall, plan, shared, tmp_path):
+def test_neither_sharing_beginnings_nor_more_cores_a_run_changes_a_result(recall, plan, shared, tmp_path):
     out = tmp_path / "apart"
-    recall("campaign", "run", plan, "--out", out, "--slots", 2, "--no-sharing")
+    recall("campaign", "run", plan, "--out", out, "--cores", cores(), "--no-sharing")
     assert len(results(shared)) == 2
     assert results(shared) == results(out)
     assert len(list(shared.glob("shared/**/config.json"))) == 1
@@ -34,6 +36,15 @@ def test_nothing_is_done_twice(recall, plan, shared):
     assert "3 done" in recall("campaign", "status", shared)
     other = recall("campaign", "run", plan, "--out", shared, "--seed", 5, code=2)
     assert "another campaign" in other
+
+
+def test_slots_and_cores_that_there_cannot_be_are_refused(recall, plan, tmp_path):
+    words = ("campaign", "run", plan, "--out", tmp_path / "out")
+    assert "--slots must be positive" in recall(*words, "--slots", 0, code=2)
+    for wrong in (0, cores() + 1):
+        assert f"from 1 to {cores()}" in recall(*words, "--cores", wrong, code=2)
+    assert "an option of --engine local" in recall(*words, "--cores", 1, "--engine", "ray", code=2)
+    assert not (tmp_path / "out").exists()
 
 
 def children(pid):

@@ -1,4 +1,4 @@
-"""Runs as processes of this machine: as many side by side as there are slots, each on a core of its own."""
+"""Runs as processes of this machine: as many side by side as there are slots, each on cores of its own."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from recall_rl.campaigns.campaign import Campaign, Standing
-from recall_rl.campaigns.pin import take_core
+from recall_rl.campaigns.pin import take_cores
 from recall_rl.campaigns.process import LEAVE_SECONDS, RunProcess
 from recall_rl.campaigns.queue import QUIET_SECONDS, Attempt, Queue
 from recall_rl.runs.stop import Stop, StoppedError, listening, wait_longer
@@ -25,8 +25,15 @@ class _Work:
 class Local:
     """Carries a campaign to its end on this machine; whatever happens, the same call goes on."""
 
-    def __init__(self, campaign: Campaign, slots: int, tell: Callable[[str], None], quiet: float = QUIET_SECONDS):
-        self.campaign, self.slots, self.tell = campaign, slots, tell
+    def __init__(
+        self,
+        campaign: Campaign,
+        slots: int,
+        tell: Callable[[str], None],
+        quiet: float = QUIET_SECONDS,
+        cores: int = 1,
+    ):
+        self.campaign, self.slots, self.tell, self.cores = campaign, slots, tell, cores
         self.queue = Queue(campaign, tell, quiet)
         self.running: list[_Work] = []
 
@@ -51,7 +58,7 @@ class Local:
 
     def _start(self, attempt: Attempt) -> None:
         place = attempt.job.place
-        process = RunProcess(self.campaign.path, place, attempt.take_over, core=take_core())
+        process = RunProcess(self.campaign.path, place, attempt.take_over, cores=take_cores(self.cores))
         self.running.append(_Work(attempt, process))
         self.tell(f"started  {place}")
 

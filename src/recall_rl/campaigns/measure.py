@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass
 
 import msgspec
 
-from recall_rl.campaigns.pin import take_core
+from recall_rl.campaigns.pin import take_cores
 from recall_rl.runs.config import Config, resolve
 from recall_rl.tasks.sequences import task_names
 
@@ -144,9 +144,9 @@ def _middle(took: Sequence[float]) -> float | None:
 
 def main(arguments: list[str]) -> None:
     """What the process does."""
-    core = take_core()
-    if core is not None:
-        core.keep()  # As campaigns run: learner and workers on one core, which no run of a campaign has.
+    taken = take_cores()
+    if taken is not None:
+        taken.keep()  # As campaigns run: learner and workers on one core, which no run of a campaign has.
     config = _short(resolve(file=json.load(sys.stdin)))
     sizes, took = _chunks(config, float(arguments[0]))
     workers = config.machine.workers + config.machine.evaluation_workers
@@ -158,7 +158,7 @@ def main(arguments: list[str]) -> None:
         first=_middle(took[0][_RANDOM + 2 :]),
         later=_middle(took[1][_RANDOM + 2 :]),
         memory=1024 * (used + workers * child),
-        alone=core is not None or not hasattr(os, "sched_setaffinity"),
+        alone=taken is not None or not hasattr(os, "sched_setaffinity"),
     )
     print(json.dumps(asdict(found)), flush=True)
 

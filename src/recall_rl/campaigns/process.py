@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
 
-from recall_rl.campaigns.pin import Core
+from recall_rl.campaigns.pin import Cores
 
 LEAVE_SECONDS = 40.0
 """For a run to save after it was asked to stop; it promises 30."""
@@ -28,9 +28,9 @@ class RunProcess:
         take_over: bool = False,
         bound: bool = False,
         more: Mapping[str, str] = {},
-        core: Core | None = None,
+        cores: Cores | None = None,
     ):
-        """`bound`: it saves and leaves when this process ends, however; `more`: environment; `core`: its own."""
+        """`bound`: it saves and leaves when this process ends, however; `more`: environment; `cores`: its own."""
         self.log = campaign / "logs" / f"{place.replace('/', '~')}.log"
         self.log.parent.mkdir(exist_ok=True)
         options = [*(["--take-over"] if take_over else []), *(["--bound"] if bound else [])]
@@ -41,11 +41,11 @@ class RunProcess:
                 stderr=log,
                 stdin=subprocess.PIPE if bound else subprocess.DEVNULL,
                 env={**_environment(campaign), **more},
-                pass_fds=() if core is None else (core.fileno(),),
+                pass_fds=() if cores is None else cores.filenos(),
                 start_new_session=True,  # Ctrl-C is for us; we ask them to save.
             )
-        if core is not None:
-            core.give(self.pid)
+        if cores is not None:
+            cores.give(self.pid)
         self._pipe: IO[bytes] | None = self._process.stdin
 
     @property

@@ -13,7 +13,6 @@ from recall_rl.cli.campaign_files import CleanCommand, PublishCommand, StopComma
 from recall_rl.cli.campaign_plan import Done, PlanCommand, Seeds, Settings
 from recall_rl.cli.campaign_status import StatusCommand
 from recall_rl.cli.train import option
-from recall_rl.runs.cores import cores
 
 
 @dataclass(frozen=True)
@@ -24,8 +23,10 @@ class RunCommand:
     """A name of `recall list plans`, or a TOML file."""
     out: Annotated[Path, option("DIR", "required")]
     """The campaign's folder."""
-    slots: Annotated[int | None, option("N", "default: one a core")] = None
-    """Runs side by side, each with its workers on a core of its own."""
+    slots: Annotated[int | None, option("N", "default: as many as there are cores for")] = None
+    """Runs side by side, each with its workers on cores of its own."""
+    cores: Annotated[int | None, option("N", "default: 1")] = None
+    """Cores of a run. One is best for many runs; with two a single run ends earlier, to the same bytes."""
     seed: Seeds = field(default_factory=list[int])
     """A seed; may be given several times."""
     budget: Annotated[str | None, option("NAME", "default: the plan's")] = None
@@ -65,14 +66,14 @@ class RunCommand:
         from recall_rl.campaigns.clean import clean_done
         from recall_rl.campaigns.plan import find_plan
         from recall_rl.campaigns.stop import heeding
-        from recall_rl.cli.engine import begin, check, engine, submit
+        from recall_rl.cli.engine import begin, check, engine, side_by_side, submit
         from recall_rl.runs.stop import StoppedError
 
         check(self)
         plan = find_plan(self.plan, self.seed, self.budget, self.settings)
         if self.engine == "slurm":
             return submit(self, plan)
-        campaign = begin(self, plan, self.slots or cores())
+        campaign = begin(self, plan, side_by_side(self))
         try:
             with heeding(self.out):
                 ended = engine(self, campaign).go()

@@ -20,8 +20,10 @@ def check(command: RunCommand) -> None:
     """Refuse options that do not belong to the engine, and a cluster that is not there."""
     if command.slots is not None and command.slots < 1:
         raise UsageError("--slots must be positive.")
+    if command.cores is not None and not 1 <= command.cores <= cores():
+        raise UsageError(f"--cores must be from 1 to {cores()}, the cores of this machine.")
     given = {
-        "local": {"--slots": command.slots is not None},
+        "local": {"--slots": command.slots is not None, "--cores": command.cores is not None},
         "ray": {
             "--address": command.address is not None,
             "--cpus": command.cpus != 1.0,
@@ -48,6 +50,11 @@ def ray_options(command: RunCommand) -> RayOptions:
     return RayOptions(command.address, command.cpus, command.gpus, memory)
 
 
+def side_by_side(command: RunCommand) -> int:
+    """How many runs this machine carries side by side."""
+    return command.slots or cores() // (command.cores or 1)
+
+
 def begin(command: RunCommand, plan: Plan, slots: int) -> Campaign:
     """The campaign's folder, new or gone on with; refused if the disk has no room for what is left."""
     from recall_rl.campaigns.campaign import Campaign
@@ -71,7 +78,7 @@ def engine(command: RunCommand, campaign: Campaign) -> Local | Ray:
         return Ray(campaign, ray_options(command), _tell)
     from recall_rl.campaigns.local import Local
 
-    return Local(campaign, command.slots or cores(), _tell)
+    return Local(campaign, side_by_side(command), _tell, cores=command.cores or 1)
 
 
 def submit(command: RunCommand, plan: Plan) -> int:
