@@ -158,11 +158,11 @@ def run_away(doubled: Campaign, others: Sequence[Campaign], longest: Campaign) -
 def main() -> None:
     """Draw what has all its runs."""
     found = campaign("primary")
-    if len(found.runs) == found.asked:
+    if found.complete:
         headline(found).savefig(STATIC / "primary.png", dpi=130)
     else:
         print(f"The primary comparison has {len(found.runs)} of {found.asked} runs; it is drawn once it has all.")
-    whole = [each for each in campaign("ablation").split() if len(each.runs) == each.asked]
+    whole = [each for each in campaign("ablation").split() if each.complete]
     if whole:
         ablation(whole).savefig(STATIC / "ablation.png", dpi=130)
     else:

@@ -50,6 +50,11 @@ class Campaign:
     asked: int
     runs: list[Result]
 
+    @property
+    def complete(self) -> bool:
+        """Whether all its runs are published."""
+        return len(self.runs) == self.asked
+
     def methods(self) -> list[str]:
         """Those with a run, in the plan's order."""
         return list(dict.fromkeys(base(run) for run in self.runs))

@@ -45,7 +45,7 @@ def folded(title: str, *parts: str) -> str:
 
 def count(found: Campaign) -> str:
     """How much of a campaign there is."""
-    if len(found.runs) == found.asked:
+    if found.complete:
         return f"All {found.asked} runs.\n"
     return f"{len(found.runs)} of {found.asked} runs so far.\n"
 
