@@ -24,9 +24,8 @@ def whole(recall, tmp_path_factory):
 
 
 def started(recall, path, method="recall", **more):
-    return recall.start(
-        "train", "--sequence", TASKS, "--method", method, "--budget=smoke", "--out", path, **SMALL, **ALWAYS, **more
-    )
+    settings = {**SMALL, **ALWAYS, **more}
+    return recall.start("train", "--sequence", TASKS, "--method", method, "--budget=smoke", "--out", path, **settings)
 
 
 @pytest.mark.parametrize("memory", ["ram", "disk"])
@@ -64,7 +63,7 @@ def test_ctrl_c_and_sigterm_save_and_leave(recall, whole, tmp_path):
 
 def test_a_second_process_is_refused_at_once(recall, tmp_path):
     run = tmp_path / "run"
-    process = started(recall, run)
+    process = started(recall, run, **{"training.steps": 30_000})  # It shall not end meanwhile.
     until(lambda: step(run) >= 60)
     assert "is being trained by process" in recall("resume", run, code=2)
     assert process.poll() is None
@@ -73,7 +72,7 @@ def test_a_second_process_is_refused_at_once(recall, tmp_path):
     kill(process)
     state = json.loads(recall("runs", tmp_path, "--json"))
     assert state["state"] == "stopped"
-    assert 0 < state["step"] < state["steps"] == 900
+    assert 0 < state["step"] < state["steps"] == 90_000
 
 
 def test_a_frozen_holder_that_wakes_up_writes_where_nobody_reads(recall, whole, tmp_path):
