@@ -83,7 +83,8 @@ def methods(found: Campaign, family: str | None = None) -> str:
 def by_sequence(found: Campaign, title: str, cell: Callable[[list[Result]], str]) -> str:
     """The paper's format: a line a sequence, a column a method."""
     lines: Lines = []
-    for sequence in dict.fromkeys(run.sequence for run in found.runs):
+    present = {run.sequence for run in found.runs}
+    for sequence in (each for each in found.plan.sequences if each in present):
         mine = [[r for r in found.runs if (base(r), r.sequence) == (m, sequence)] for m in found.methods()]
         lines.append([short(sequence), *(cell(runs) if runs else "–" for runs in mine)])
     return table([title, *(f"`{m}`" for m in found.methods())], lines)
