@@ -80,29 +80,49 @@ def methods(found: Campaign, family: str | None = None) -> str:
     return table([*head, "runs"], [line for _, line in sorted(lines, key=lambda pair: pair[0])])
 
 
-def by_sequence(found: Campaign, title: str, cell: Callable[[list[Result]], str]) -> str:
-    """The paper's format: a line a sequence, a column a method."""
+def by_sequence(
+    found: Campaign, title: str, cell: Callable[[list[Result]], str], alone: Callable[[Result], str] | None = None
+) -> str:
+    """The paper's format: a line a sequence, a column a method, before them one of the tasks alone if it is given."""
+    first = {run.sequence: run for run in found.runs}
     lines: Lines = []
-    present = {run.sequence for run in found.runs}
-    for sequence in (each for each in found.plan.sequences if each in present):
+    for sequence, run in ((each, first[each]) for each in found.plan.sequences if each in first):
         mine = [[r for r in found.runs if (base(r), r.sequence) == (m, sequence)] for m in found.methods()]
-        lines.append([short(sequence), *(cell(runs) if runs else "–" for runs in mine)])
-    return table([title, *(f"`{m}`" for m in found.methods())], lines)
+        before = [alone(run)] if alone else []
+        lines.append([titled(run), *before, *(cell(runs) if runs else "–" for runs in mine)])
+    return table([title, *(["alone"] if alone else []), *(f"`{m}`" for m in found.methods())], lines)
 
 
-def measured(found: Campaign, title: str = TITLES["average_performance"], of: Measure = AVERAGE) -> str:
+def titled(run: Result) -> str:
+    """The sequence of a run as it stands in a table, with its tasks if it has a name of its own."""
+    tasks = ",".join(run.tasks)
+    return short(tasks) if run.sequence == tasks else f"{run.sequence}: {short(tasks)}"
+
+
+def measured(
+    found: Campaign, title: str = TITLES["average_performance"], of: Measure = AVERAGE, beside_alone: bool = False
+) -> str:
     """A number of every sequence and method: average performance, unless another is given with its title."""
+    known = known_alone() if beside_alone else {}
 
     def cell(runs: list[Result]) -> str:
         values = {(run.sequence, run.seed): of(run) for run in runs}
         return shown(over({key: value for key, value in values.items() if value is not None}))
 
-    return by_sequence(found, title, cell)
+    def alone(run: Result) -> str:
+        return number(float(np.mean([known[task] for task in run.tasks])))
+
+    return by_sequence(found, title, cell, alone if beside_alone else None)
 
 
-def learnt(found: Campaign) -> str:
+def learnt(found: Campaign, beside_alone: bool = False) -> str:
     """How well each task was learnt: its success at the end of its own training, task after task."""
-    return by_sequence(found, "each task at its own end", own_ends)
+    known = known_alone() if beside_alone else {}
+
+    def alone(run: Result) -> str:
+        return ", ".join(number(known[task]) for task in run.tasks)
+
+    return by_sequence(found, "each task at its own end", own_ends, alone if beside_alone else None)
 
 
 def own_ends(runs: list[Result]) -> str:
