@@ -15,6 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 from evidence_runs import (
+    AVERAGE,
     RESULTS,
     ROOT,
     WINDOW,
@@ -249,9 +250,11 @@ def _different(found: Campaign, known: Mapping[str, float]) -> str:
 
 
 def cw3() -> str:
-    """Our one seed, its means beside those of the paper's five once they are of the same sequences for all methods."""
+    """Our one seed, the means of every method that has all eight beside those of the paper's five seeds."""
     found = campaign("cw3")
-    means = methods(found, "cw3") if found.complete else ""
+    asked = len(found.plan.sequences)
+    have_all = [method for method in found.methods() if len(found.values(method, AVERAGE)) == asked]
+    means = methods(replace(found, runs=[run for run in found.runs if base(run) in have_all]), "cw3")
     averages, ends = measured(found, beside_alone=True), learnt(found, beside_alone=True)
     return together(count(found), means, averages, folded("Each task at its own end", ends))
 
