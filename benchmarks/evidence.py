@@ -254,9 +254,10 @@ def cw3() -> str:
     found = campaign("cw3")
     asked = len(found.plan.sequences)
     have_all = [method for method in found.methods() if len(found.values(method, AVERAGE)) == asked]
-    means = methods(replace(found, runs=[run for run in found.runs if base(run) in have_all]), "cw3")
+    whole = replace(found, runs=[run for run in found.runs if base(run) in have_all])
     averages, ends = measured(found, beside_alone=True), learnt(found, beside_alone=True)
-    return together(count(found), means, averages, folded("Each task at its own end", ends))
+    each = folded("Each task at its own end", ends)
+    return together(count(found), methods(whole, "cw3"), plasticity(whole), averages, each)
 
 
 def cw10() -> str:
