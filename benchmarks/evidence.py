@@ -52,6 +52,7 @@ from evidence_tables import (
     table,
     together,
 )
+from evidence_values import broken, targets
 
 from recall_rl.analysis import metrics, paper
 from recall_rl.analysis.read import Result, read
@@ -164,43 +165,6 @@ def steady() -> str:
         }
         parts.append(differences(mine, "recall-steady", of))
     return together(count(more), *sides(found), folded("Differences run by run", *parts))
-
-
-REPLAYING = (
-    "perfect-memory",
-    "naive-replay",
-    "recall-pd",
-    "recall-tn",
-    "recall",
-    "recall-steady",
-    "recall-as-released",
-)
-"""Methods that learn values of old tasks."""
-
-
-def targets() -> str:
-    """What value targets come to, by the number of tasks in a run, in whichever campaign it was."""
-    groups: dict[tuple[int, str], list[Result]] = {}
-    for run in published().values():
-        if len(run.tasks) > 1 and base(run) in REPLAYING:
-            groups.setdefault((len(run.tasks), base(run)), []).append(run)
-    lines: Lines = []
-    for tasks, method in sorted(groups, key=lambda key: (key[0], REPLAYING.index(key[1]))):
-        values = [run.training.values for run in groups[tasks, method]]
-        means = np.concatenate([noted["target"] for noted in values])
-        spreads = np.concatenate([noted["target_deviation"] for noted in values])
-        cells = [power(float(x)) for x in (np.nanmin(means), np.nanmax(means), np.nanmax(spreads))]
-        lines.append([str(tasks), f"`{method}`", *cells, str(len(values))])
-    head = ["tasks", "method", "lowest mean target", "highest", "largest deviation", "runs"]
-    return table(head, lines)
-
-
-def power(value: float) -> str:
-    """A number of any size, by its power of ten from ten thousand on."""
-    if abs(value) < 1e4:
-        return f"{value:.0f}"
-    mantissa, exponent = f"{value:.1e}".split("e")
-    return f"{mantissa}·10{str(int(exponent)).translate(str.maketrans('0123456789', '⁰¹²³⁴⁵⁶⁷⁸⁹'))}"
 
 
 def pairs() -> str:
@@ -346,6 +310,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "rewards": lambda: compared("rewards"),
     "twice": twice,
     "targets": targets,
+    "broken": broken,
     "steady": steady,
 }
 BLOCK = re.compile(r"(<!-- evidence: (\S+) -->\n).*?(<!-- end of evidence -->)", re.DOTALL)
