@@ -55,12 +55,17 @@ SHOWN = 4
 """Lines of a table of extremes."""
 
 
+Learnt = tuple[Result, int]
+"""A task of a run, by its number."""
+
+
 def broken() -> str:
     """How often the entropy of window-close's policy plunged, and RECALL's tasks with the highest temperature."""
-    each = [(run, task) for run in published().values() for task in range(len(run.tasks))]
+    each: list[Learnt] = [(run, task) for run in published().values() for task in range(len(run.tasks))]
     closes = [learnt for learnt in each if learnt[0].tasks[learnt[1]] == "window-close"]
-    hottest = sorted((learnt for learnt in each if base(learnt[0]) == "recall"), key=lambda x: -temperature(*x))
-    worst = sorted((learnt for learnt in closes if base(learnt[0]) == "recall"), key=lambda x: ended(*x))
+    hottest, worst = (once([learnt for learnt in some if base(learnt[0]) == "recall"]) for some in (each, closes))
+    hottest.sort(key=lambda learnt: -temperature(*learnt))
+    worst.sort(key=lambda learnt: ended(*learnt))
     return together(
         plunges(closes),
         extremes(f"`recall`, highest temperature of {len(hottest)} tasks", hottest[:SHOWN]),
@@ -68,19 +73,21 @@ def broken() -> str:
     )
 
 
-def plunges(found: list[tuple[Result, int]]) -> str:
-    """Of each method: tasks, those whose policy's entropy plunged, and how many of either kind were not learnt."""
+def plunges(found: list[Learnt]) -> str:
+    """Of each method, how often entropy plunged in a first and in a later task, and how many of these were missed."""
     lines: Lines = []
     for method in sorted({base(run) for run, _ in found}):
-        mine = [
-            (settled(run, task, "entropy").min() < PLUNGED, ended(run, task))
-            for run, task in found
-            if base(run) == method
-        ]
-        fell, kept = ([end for plunged, end in mine if plunged == which] for which in (True, False))
-        unlearnt = [f"{sum(end < 0.5 for end in some)} of {len(some)}" for some in (fell, kept)]
-        lines.append([f"`{method}`", *unlearnt])
-    return table(["window-close below 0.5", f"where entropy fell below {PLUNGED:.0f}", "elsewhere"], lines)
+        mine = once([learnt for learnt in found if base(learnt[0]) == method])
+        fell = [learnt for learnt in mine if settled(*learnt, "entropy").min() < PLUNGED]
+        places = [[task > 0 for _, task in some] for some in (fell, mine)]
+        cells = [f"{places[0].count(later)} of {places[1].count(later)}" for later in (False, True)]
+        lines.append([f"`{method}`", *cells, f"{sum(ended(*learnt) < 0.5 for learnt in fell)} of {len(fell)}"])
+    return table([f"entropy below {PLUNGED:.0f}", "as the first task", "as a later one", "of these below 0.5"], lines)
+
+
+def once(found: list[Learnt]) -> list[Learnt]:
+    """Without those that were learnt in the very same way, as beginnings of several runs are."""
+    return list({settled(*learnt, "entropy").tobytes(): learnt for learnt in found}.values())
 
 
 def settled(run: Result, task: int, name: str) -> Rates:
@@ -99,7 +106,7 @@ def ended(run: Result, task: int) -> float:
     return own_end(task)(run)
 
 
-def extremes(title: str, found: list[tuple[Result, int]]) -> str:
+def extremes(title: str, found: list[Learnt]) -> str:
     """Tasks of runs, each with its highest temperature and how well it was learnt."""
     lines: Lines = []
     for run, task in found:
