@@ -10,6 +10,7 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 import evidence
 import evidence_runs
 import evidence_tables
+import evidence_values
 
 
 def test_the_page_has_the_tables_of_the_journals():
@@ -66,3 +67,22 @@ def test_a_run_that_came_out_the_same_is_told_from_one_that_did_not():
     one, other = evidence_runs.campaign("primary").runs[:2]
     assert evidence_runs.the_same(one, dataclasses.replace(one, name="again"))
     assert not evidence_runs.the_same(one, other)
+
+
+def test_a_beginning_that_two_runs_share_counts_once():
+    """window-close alone, and the same as the first of three tasks."""
+    one = next(r for r in evidence_runs.campaign("references").runs if r.tasks == ("window-close",) and r.seed == 0)
+    three = next(r for r in evidence_runs.campaign("primary").runs if r.tasks[0] == "window-close" and r.seed == 0)
+    assert evidence_runs.base(one) == evidence_runs.base(three) == "fine-tuning"
+    assert len(evidence_values.once([(one, 0), (three, 0)])) == 1
+    assert len(evidence_values.once([(three, 0), (three, 1)])) == 2
+
+
+def test_a_task_settles_first():
+    """Of twenty notes of each task, those of its first 10,000 steps are left out."""
+    run = evidence_runs.campaign("primary").runs[0]
+    noted = run.training.values["alpha"]
+    for task in range(len(run.tasks)):
+        kept = noted[20 * task + 2 : 20 * (task + 1)]
+        assert evidence_values.settled(run, task, "alpha").tolist() == kept.tolist()
+        assert evidence_values.temperature(run, task) == kept.max()
