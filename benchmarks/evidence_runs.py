@@ -64,6 +64,12 @@ class Campaign:
         mine = (run for run in self.runs if base(run) == method)
         return {(run.sequence, run.seed): value for run in mine if (value := of(run)) is not None}
 
+    def whole(self) -> Campaign:
+        """The methods that have all their runs."""
+        count = {method: sum(base(run) == method for run in self.runs) for method in self.methods()}
+        each = self.asked // len(self.plan.methods)
+        return replace(self, runs=[run for run in self.runs if count[base(run)] == each])
+
     def split(self) -> list[Campaign]:
         """The runs of each sequence by themselves, in a plan whose methods all have the same sequences."""
         sequences = dict.fromkeys(run.sequence for run in self.runs)

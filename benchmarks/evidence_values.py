@@ -17,6 +17,7 @@ REPLAYING = (
     "recall-tn",
     "recall",
     "recall-steady",
+    "recall-paper",
     "recall-as-released",
 )
 """Methods that learn values of old tasks."""
