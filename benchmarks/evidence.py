@@ -330,7 +330,10 @@ def filled(page: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "name", nargs="?", choices=TABLES, help="a campaign; twice: runs learnt again; targets: their size"
+        "name",
+        nargs="?",
+        choices=TABLES,
+        help="a campaign, or twice: runs learnt again, targets: their size, broken: policies that broke",
     )
     parser.add_argument("--write", action="store_true", help="bring the tables of docs/results.md up to date")
     parser.add_argument("--check", action="store_true", help="fail if they are not")
